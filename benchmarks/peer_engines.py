@@ -1,9 +1,10 @@
 """One engine of `peers.py`, in a process and an environment of its own: takes texts in, searches, deletes.
 
-    python benchmarks/peer_engines.py ENGINE ingest|search|delete|count WORK FOLDER
+    python benchmarks/peer_engines.py ENGINE ingest|search|rank|delete|count|embed WORK FOLDER
 
-WORK has what all engines are given: files of texts, questions, and a table of vectors; FOLDER is the engine's own. Says
-what it measured as one line of JSON. Imports nothing of Footnotes but in its own adapter.
+WORK has what all engines are given: files of texts, questions, and either a table of vectors or the path of a model in
+`model`; FOLDER is the engine's own. Says what it measured as one line of JSON. Imports nothing of Footnotes but in its
+own adapter.
 """
 
 from __future__ import annotations
@@ -23,21 +24,59 @@ LIMIT, BATCH = 10, 1_000
 
 
 class Given:
-    """The texts, questions and vectors. A text's vector is found by its hash: no model is measured."""
+    """The texts, questions and vectors.
+
+    Without a model a text's vector is found by its hash. With one, sentence-transformers embeds the texts for all
+    engines but Footnotes, which has its own embedder; `keep_vectors` does it once for all of them, so that a later
+    ingest costs no model.
+    """
 
     def __init__(self, work: Path) -> None:
         self.files = sorted((work / "texts").iterdir())
         self.questions: list[str] = json.loads((work / "questions.json").read_text())
-        self._table = np.load(work / "vectors.npy")
+        self._work, self._model = work, None
+        self.has_model = (work / "model").exists()
+        kept = (work / "rows.json", work / "vectors.npy")
+        self._rows: dict[str, int] = json.loads(kept[0].read_text()) if kept[0].exists() else {}
+        self.table: Any = np.load(kept[1]) if kept[1].exists() else None
 
-    def vectors(self, texts: Sequence[str]) -> np.ndarray[Any, Any]:
+    def vectors(self, texts: Sequence[str]) -> Any:
+        if self._rows:
+            return self.table[[self._rows[text] for text in texts]]
+        if self.has_model:
+            return self._embed(texts)
         digests = (hashlib.blake2b(text.encode(), digest_size=4).digest() for text in texts)
-        return self._table[[int.from_bytes(digest, "little") % len(self._table) for digest in digests]]
+        return self.table[[int.from_bytes(digest, "little") % len(self.table) for digest in digests]]
+
+    def keep_vectors(self) -> None:
+        texts = [*(file.read_text(encoding="utf-8") for file in self.files), *self.questions]
+        np.save(self._work / "vectors.npy", self._embed(texts))
+        (self._work / "rows.json").write_text(json.dumps({text: row for row, text in enumerate(texts)}))
+
+    def _embed(self, texts: Sequence[str]) -> Any:
+        if self._model is None:
+            from sentence_transformers import SentenceTransformer
+
+            self._model = SentenceTransformer((self._work / "model").read_text(), device="cpu")
+        return self._model.encode(list(texts), normalize_embeddings=True, show_progress_bar=False)
 
     def batches(self) -> Iterator[tuple[list[str], list[str]]]:
         for start in range(0, len(self.files), BATCH):
             files = self.files[start : start + BATCH]
             yield [file.stem for file in files], [file.read_text(encoding="utf-8") for file in files]
+
+
+class _GivenVectors:
+    """An embedder that costs nothing."""
+
+    name, fingerprint, max_tokens = "given:vectors", "given-1", 0
+
+    def __init__(self, given: Given) -> None:
+        self._given = given
+        self.dimensions = given.table.shape[1]
+
+    def embed(self, texts: Sequence[str], *, role: str) -> Any:
+        return self._given.vectors(texts)
 
 
 class Footnotes:
@@ -48,14 +87,11 @@ class Footnotes:
     def __init__(self, folder: Path, given: Given) -> None:
         from footnotes import Library
 
-        class Vectors:
-            name, fingerprint, dimensions, max_tokens = "given:vectors", "given-1", given._table.shape[1], 0
-
-            def embed(self, texts: Sequence[str], *, role: str) -> Any:
-                return given.vectors(texts)
-
         self._given = given
-        self._library = Library(folder, embedder=Vectors())  # type: ignore[arg-type]
+        self._library = Library(folder) if given.has_model else Library(folder, embedder=_GivenVectors(given))
+
+    def load_model(self) -> None:
+        self._library.add_text("The model is loaded by this text.", filename="first.txt")
 
     def ingest(self) -> None:
         self._library.add(self._given.files[0].parent)
@@ -328,7 +364,12 @@ def processor_seconds() -> float:
 
 def main(name: str, what: str, work: Path, folder: Path) -> dict[str, Any]:
     given = Given(work)
+    if what == "embed":
+        given.keep_vectors()
+        return {}
     engine = ENGINES[name](folder, given)
+    if given.has_model and what == "ingest":
+        engine.load_model() if name == "footnotes" else given.vectors(given.questions[:1])
     began, before = time.perf_counter(), processor_seconds()
     if what == "ingest":
         engine.ingest()
@@ -343,6 +384,8 @@ def main(name: str, what: str, work: Path, folder: Path) -> dict[str, Any]:
         question = " ".join(gone.read_text(encoding="utf-8").split()[:12])
         engine.delete(gone.stem)
         return {"found_after_delete": gone.stem in engine.search(question)}
+    if what == "rank":
+        return {"rankings": [engine.search(question) for question in given.questions]}
     engine.search(given.questions[0])
     print(json.dumps({"first": True}), flush=True)
     for question in given.questions[:20]:

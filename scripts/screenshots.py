@@ -140,7 +140,7 @@ def views(browser: Browser, running: Running) -> None:
     for row in (1, 2, 3):
         page.locator(".library .document-row input").nth(row).click()
     keep(page, "documents")
-    page.get_by_role("button", name="Choose none").click()
+    page.get_by_role("button", name="Clear selection").click()
     page.locator("#shelf").get_by_text("workshop", exact=True).click()
     page.locator(".library .document-row", has_text="handbook.md").click()
     page.locator(".panel").get_by_role("button", name="Details").click()

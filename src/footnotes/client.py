@@ -22,7 +22,7 @@ from footnotes.answer.asking import as_turns
 from footnotes.errors import NotFound, OptionError, SourceUnreadable
 from footnotes.fetch.url import is_url
 from footnotes.ingest.names import as_text
-from footnotes.ingest.walk import Skipped, resolved, walk
+from footnotes.ingest.walk import Skipped, resolve_path, walk
 from footnotes.remote.connection import Connection, build_error
 from footnotes.retrieve.where import Where, as_json
 from footnotes.types import (
@@ -101,7 +101,7 @@ class Client:
                 if isinstance(item, Skipped):
                     yield Added(as_text(item.path), None, "skipped", 0, None, (item.reason,))
                 else:
-                    source = as_text(resolved(item, folders))
+                    source = as_text(resolve_path(item, folders))
                     yield self._upload(item.read_bytes(), as_text(item.name), source, collection, metadata)
         except OSError as error:
             yield Added(as_text(path), None, "failed", 0, SourceUnreadable(f"cannot read {path}: {error}").info())

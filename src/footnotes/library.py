@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
-from difflib import get_close_matches
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Unpack
@@ -21,12 +20,12 @@ from footnotes.answer.asking.say import completing, saying
 from footnotes.answer.models import ChatModel
 from footnotes.embed import Embedder
 from footnotes.embed.embedders import Embedders
-from footnotes.errors import FootnotesError, NotFound, OptionError
+from footnotes.errors import FootnotesError, OptionError
 from footnotes.ingest.adding import Adding, AddOptions, TextOptions, TextsOptions, UploadOptions
 from footnotes.ingest.backup import backup_library
 from footnotes.ingest.context import IngestContext
 from footnotes.ingest.following import CodeOptions, Following, SyncOptions, WikiOptions
-from footnotes.ingest.names import checked_collection
+from footnotes.ingest.names import parse_collection
 from footnotes.ingest.reindexing import Reindexing, ReindexOptions
 from footnotes.ingest.removal import DeleteOptions, Removal
 from footnotes.ingest.transfer import Imported, export_library, export_lines, import_library
@@ -288,11 +287,7 @@ class Library:
 
     def check_collection(self, name: str) -> None:
         """Raise if the collection does not exist."""
-        known = [row["name"] for row in self.collections()]
-        if name not in known:
-            near = get_close_matches(name, known, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise NotFound(f"there is no collection {name!r}{hint}", remedy="Run `footnotes collections` to list them.")
+        self._store.collections.check(self._user, name)
 
     @property
     def generation(self) -> int | None:
@@ -354,12 +349,12 @@ class Library:
         if chunker is None and chunker_options is not None:  # options of the current chunker
             chosen = self._store.generations.choices(self._user).get(name, [None])[0]
         if chosen is not None:
-            self._context.chunkers.made(chosen, chunker_options)
+            self._context.chunkers.build(chosen, chunker_options)
         elif chunker_options is not None:
             raise OptionError("chunker options need the chunker's name", remedy="Pass the chunker too.")
         self._store.collections.set(
             self._user,
-            checked_collection(name),
+            parse_collection(name),
             chunker=chunker,
             chunker_options=chunker_options,
             system_prompt=system_prompt,

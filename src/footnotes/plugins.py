@@ -1,7 +1,7 @@
-"""Names → classes. Built-ins and plug-ins from other packages load the same way: by entry point.
+"""Loads classes by name. Built-ins and plug-ins from other packages load the same way: by entry point.
 
-A name is `provider` or `provider:model`; the provider picks the class, the model is handed to it. Entry points
-live in the groups `footnotes.parsers`, `footnotes.chunkers`, `footnotes.embedders`, `footnotes.rerankers`,
+A name is `provider` or `provider:model`; the provider selects the class, which receives the model. Entry points are
+in the groups `footnotes.parsers`, `footnotes.chunkers`, `footnotes.embedders`, `footnotes.rerankers`,
 `footnotes.chat_models`, `footnotes.stores`, `footnotes.indexes` and `footnotes.sources`.
 """
 
@@ -17,18 +17,18 @@ Kind = Literal["parsers", "chunkers", "embedders", "rerankers", "chat_models", "
 
 
 def split_name(name: str) -> tuple[str, str]:
-    """`"openai:gpt-4o"` → `("openai", "gpt-4o")`; a plain name has an empty model."""
+    """Split `"openai:gpt-4o"` into `("openai", "gpt-4o")`; a plain name has an empty model."""
     provider, _, model = name.partition(":")
     return provider, model
 
 
 def names(kind: Kind) -> list[str]:
-    """Every provider that can be loaded."""
+    """Return the names of all providers that can be loaded."""
     return sorted(_entry_points(kind))
 
 
 def find(kind: Kind, name: str) -> Any:
-    """The class or factory a name stands for."""
+    """Load the class or factory of a name."""
     provider, _ = split_name(name)
     points = _entry_points(kind)
     if provider not in points:
@@ -42,7 +42,7 @@ def find(kind: Kind, name: str) -> Any:
             f"{name} needs the package {error.name!r}, which is not installed",
             remedy=f'pip install "footnotes[{provider}]"',
         ) from error
-    except (Exception, SystemExit) as error:  # code of other packages may raise anything, or want to leave
+    except (Exception, SystemExit) as error:  # other packages may raise anything, or exit
         raise PluginBroken(f"{name} cannot be loaded ({type(error).__name__}: {error})") from error
 
 

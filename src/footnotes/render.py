@@ -1,4 +1,4 @@
-"""Renders answers as plain text: sentences with markers, footnotes, and the places they point to."""
+"""Renders answers as plain text: sentences with markers, footnotes, and their places in documents."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def answer_as_text(answer: Answer) -> str:
 
 
 def index_state_as_text(state: Mapping[str, Any]) -> str:
-    """One line on the state of the vector database."""
+    """Return one line on the state of the vector database."""
     name = f"{state['address']} ({', '.join(state['legs'])})"
     lacking = "1 document behind" if state["behind"] == 1 else f"{state['behind']:,} documents behind"
     if state["error"]:
@@ -50,7 +50,7 @@ def mark_sentences(answer: Answer) -> str:
 
 
 def distinct_footnotes(citations: tuple[Citation, ...]) -> list[Citation]:
-    """One citation a marker, in the order of the markers; several sentences may share a footnote."""
+    """Return one citation per marker, in order; several sentences may share a footnote."""
     by_marker: dict[int, Citation] = {}
     for citation in citations:
         by_marker.setdefault(citation.marker, citation)
@@ -58,19 +58,19 @@ def distinct_footnotes(citations: tuple[Citation, ...]) -> list[Citation]:
 
 
 def footnote_line(citation: Citation) -> str:
-    """`[1] handbook.pdf, p. 4: “the quote on one line”`."""
+    """Format a footnote: `[1] handbook.pdf, p. 4: “the quote on one line”`."""
     return f"[{citation.marker}] {place_of(citation)}: “{shortened(citation.quote)}”"
 
 
 def place_of(citation: Citation) -> str:
-    """`handbook.pdf, p. 4`, or `src/auth/token.py:12-14 @ 1a2b3c4` for source code."""
+    """Return `handbook.pdf, p. 4`, or `src/auth/token.py:12-14 @ 1a2b3c4` for source code."""
     if citation.path:
         return one_line(source_place(citation.path, citation.lines, citation.commit))
     return one_line(citation.filename) + (f", p. {citation.page}" if citation.page is not None else "")
 
 
 def hit_place(hit: Hit) -> str:
-    """Like `place_of`, for a hit."""
+    """Return the place of a hit, like `place_of`."""
     path, commit = source_of(hit.metadata)
     if path:
         return one_line(source_place(path, hit.lines, commit))
@@ -80,7 +80,7 @@ def hit_place(hit: Hit) -> str:
 
 
 def source_place(path: str, lines: tuple[int, int] | None, commit: str = "") -> str:
-    """`path:line-line` at the short commit, as far as they are known."""
+    """Return `path:line-line` at the short commit, as far as they are known."""
     place = path
     if lines is not None:
         first, last = lines
@@ -89,13 +89,13 @@ def source_place(path: str, lines: tuple[int, int] | None, commit: str = "") -> 
 
 
 def short_commit(commit: str) -> str:
-    """Seven characters of a commit, and whether the file differed from it."""
+    """Return seven characters of a commit, and the mark that the file differed from it."""
     plain = commit.removesuffix(_DIRTY)
     return plain[:_SHORT] + (_DIRTY if plain != commit else "")
 
 
 def source_of(metadata: Mapping[str, JsonValue]) -> tuple[str, str]:
-    """The path and commit of a source file of a repository; empty for any other document."""
+    """Return path and commit of a source file of a repository; empty for any other document."""
     path, commit = metadata.get("path"), metadata.get("commit")
     if not isinstance(path, str) or not metadata.get("repository"):
         return "", ""
@@ -123,7 +123,7 @@ def one_line(text: str) -> str:
 
 
 def _reasons(legs: Mapping[str, Leg]) -> Iterator[str]:
-    """Why a result is degraded."""
+    """Yield the reasons why a result is degraded."""
     for name, leg in legs.items():
         if leg.status == "failed":
             yield f"{name} failed: {leg.reason or 'no reason given'}"
@@ -132,12 +132,12 @@ def _reasons(legs: Mapping[str, Leg]) -> Iterator[str]:
 
 
 def note_on_search(result: SearchResult) -> str | None:
-    """A note for degraded hits; None if they are complete."""
+    """Return a note for degraded hits; None if they are complete."""
     return f"Note: degraded ({'; '.join(_reasons(result.legs))})." if result.degraded else None
 
 
 def notes_on(answer: Answer) -> Iterator[str]:
-    """Notes for the reader: missing support, a break, legs that did not run."""
+    """Yield notes for the reader: missing support, a break, legs that did not run."""
     for step in answer.steps:
         if step.text.startswith(SEARCHED_FOR):
             yield f"Note: {step.text[0].lower()}{one_line(step.text[1:])}"
@@ -154,6 +154,6 @@ def notes_on(answer: Answer) -> Iterator[str]:
 
 
 def _mark_position(text: str, span: tuple[int, int]) -> int:
-    """The end of a span, before trailing white space."""
+    """Return the end of a span, before trailing white space."""
     start, end = span
     return start + len(text[start:end].rstrip())

@@ -114,8 +114,8 @@ class Settings:
     missing_rank: int = 0  # the rank for a hit missing in a leg in reciprocal rank fusion; 0 gives it no score
     candidates: int = 50  # candidates of each leg
     max_query_chars: int = 20_000  # longer questions are refused
-    question_adapter: str = ""  # a file of `footnotes tune --write` that turns questions' vectors; empty for none
-    reranker: str = ""  # late, colbert, llm, onnx, server:model, cohere:model or none; empty is as quality says
+    question_adapter: str = ""  # a file of `footnotes tune --write` that maps question vectors; empty for none
+    reranker: str = ""  # late, colbert, llm, onnx, server:model, cohere:model or none; empty follows quality
     rerank_candidates: int = 30  # hits passed to the reranker
     rerank_seconds: float = 2.0  # timeout of the reranker; then the order stays, and the result reports it
     rerank_base_url: str = ""  # address of the reranker server, without /rerank
@@ -194,7 +194,7 @@ class Settings:
 
     # ── workers of a shared store
     worker_host: str = "127.0.0.1"  # address where a worker serves /livez, /readyz and /metrics
-    worker_port: int = 0  # port of these; 0 for none
+    worker_port: int = 0  # port for these; 0 for none
     worker_heal_seconds: float = 300.0  # a worker exits with an error if it cannot reach the database for this long
     worker_retry_seconds: float = 2.0  # wait before a retry of a job; doubles each time, five attempts in total
 

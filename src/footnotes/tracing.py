@@ -1,6 +1,6 @@
-"""Spans of every stage for OpenTelemetry, and the id of the request they belong to.
+"""OpenTelemetry spans of every stage, and the id of the request they belong to.
 
-Nothing is imported and nothing is done until `set_up` is called with an address: then spans go there as OTLP over
+Until `set_up` is called with an address, this module imports and does nothing; then it sends spans there as OTLP over
 HTTP. Spans carry names, counts and times; never texts, questions or keys.
 """
 
@@ -29,7 +29,7 @@ FLUSH_MILLISECONDS = 3_000
 
 
 def span(name: str, **attributes: object) -> AbstractContextManager[object]:
-    """Open a span for a stage of the work. Spans inside become its children."""
+    """Open a span for a stage of the work. Spans opened inside become its children."""
     if _tracer is None:
         return _NOTHING
     found: AbstractContextManager[object] = _tracer.start_as_current_span(
@@ -67,7 +67,7 @@ def _attributes(given: dict[str, object]) -> dict[str, object]:
 
 
 def headers() -> dict[str, str]:
-    """Headers for calls to other services, so that their logs can be matched with ours."""
+    """Return headers for calls to other services, so that their logs can be matched with ours."""
     found: dict[str, str] = {}
     if request := REQUEST_ID.get() or JOB_ID.get():
         found["X-Request-ID"] = request
@@ -79,7 +79,7 @@ def headers() -> dict[str, str]:
 
 
 def set_up(endpoint: str) -> None:
-    """Send spans to a collector from now on, such as `http://localhost:4318`. Once for a process."""
+    """Send spans to a collector from now on, such as `http://localhost:4318`. Call it once per process."""
     global _tracer, _provider
     with _guard:
         if _tracer is not None or not endpoint:

@@ -17,7 +17,7 @@ from footnotes.types import Event
 T = TypeVar("T")
 
 _CARRIED = {"token": "text", "done": "answer"}
-"""The field of an event, if its name is not that of the event."""
+"""The fields of events that are not named like the event."""
 
 
 def to_json(value: Any) -> Any:
@@ -34,7 +34,7 @@ def to_json(value: Any) -> Any:
 
 
 def _event(event: Event) -> dict[str, Any]:
-    """`type` and the one field of the event; an error also has the answer so far."""
+    """Convert an event to `type` and its one field; an error also has the answer so far."""
     carried = _CARRIED.get(event.type, event.type)
     shown = {"type": event.type, carried: to_json(getattr(event, carried))}
     if event.type == "error" and event.answer:
@@ -44,7 +44,7 @@ def _event(event: Event) -> dict[str, Any]:
 
 @cache
 def _attributes(kind: Any) -> dict[str, str]:
-    """The names in the JSON of a dataclass, and the attributes they stand for."""
+    """Return the attributes of a dataclass by their names in its JSON."""
     named = {str(field.metadata.get("json", field.name)): field.name for field in fields(kind)}
     named.pop("None", None)
     return named | {name: name for name in _properties(kind)}
@@ -55,7 +55,7 @@ def _properties(kind: type) -> list[str]:
 
 
 def json_types(kind: Any) -> dict[str, Any]:
-    """The names in the JSON of a dataclass, and the types of their values."""
+    """Return the types of a dataclass's values by their names in its JSON."""
     hints = get_type_hints(kind)
     return {
         name: hints[attribute] if attribute in hints else get_type_hints(getattr(kind, attribute).fget)["return"]

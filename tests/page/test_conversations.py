@@ -83,7 +83,7 @@ def test_a_question_is_edited_and_asked_again(talking: Running, watch: Any) -> N
     first = page.locator(".turn").first
     first.locator(".question-line").hover()
     first.get_by_role("button", name="Edit the question").click()
-    assert "goes" in first.inner_text(), "it says that what was asked after it goes"
+    assert "are removed" in first.inner_text(), "it says that later questions are removed"
     first.get_by_label("Your question").fill("How many days of leave are there?")
     page.keyboard.press("Enter")
     page.locator(".turn .question", has_text="How many days of leave").wait_for()
@@ -102,7 +102,7 @@ def test_an_answer_is_judged(talking: Running, watch: Any) -> None:
     turn.get_by_role("button", name="Not a good answer").click()
     turn.get_by_label("Why", exact=True).fill("It is six weeks.")
     turn.get_by_label("Why", exact=True).press("Enter")
-    page.locator("#live", has_text="kept").wait_for()
+    page.locator("#live", has_text="rating is saved").wait_for()
     (kept,) = talking.client.get("/v1/conversations").json()["conversations"]
     while not talking.client.get(f"/v1/conversations/{kept['id']}/turns/1").json()["reason"]:
         page.wait_for_timeout(50)
@@ -152,12 +152,12 @@ def test_stopping_keeps_the_text_also_after_a_reload(slow: Any, watch: Any) -> N
     page = watch(running).open()
     half(page)
     page.get_by_role("button", name="Stop").click()
-    page.get_by_text("Stopped. What came is kept.").wait_for()
+    page.get_by_text("Stopped. The text so far is kept.").wait_for()
     (kept,) = running.client.get("/v1/conversations").json()["conversations"]
     while running.client.get(f"/v1/conversations/{kept['id']}/turns/1").json()["state"] == "asking":
         page.wait_for_timeout(50)
     page.reload()
-    page.get_by_text("Stopped. What came is kept.").wait_for()
+    page.get_by_text("Stopped. The text so far is kept.").wait_for()
     assert "three months" in page.locator(".turn .answer").inner_text()
 
 
@@ -165,7 +165,7 @@ def test_an_address_of_nothing_says_so(talking: Running, watch: Any) -> None:
     watched = watch(talking)
     watched.expected = ("404",)
     page = watched.open("#/c/0123456789abcdef")
-    page.get_by_text("This conversation is not here.").wait_for()
+    page.get_by_text("This conversation does not exist.").wait_for()
     page.locator("#view-ask").get_by_role("button", name="New conversation").first.click()
     page.get_by_text("What would you like to know?").wait_for()
 

@@ -31,13 +31,13 @@ def row(page: Any, name: str) -> Any:
 def choose(page: Any, *names: str) -> Any:
     for name in names:
         row(page, name).get_by_role("checkbox").click()
-    return page.get_by_role("group", name="What is chosen")
+    return page.get_by_role("group", name="Selected documents")
 
 
 def test_rows_are_dragged_to_a_collection(filled: Running, watch: Any) -> None:
     page = watch(filled).open("#/library")
     row(page, "note-3.md").wait_for()
-    choose(page, "note-0.md", "note-1.md").get_by_text("2 documents chosen").wait_for()
+    choose(page, "note-0.md", "note-1.md").get_by_text("2 documents selected").wait_for()
     row(page, "note-1.md").drag_to(page.locator(".collections label", has_text="archive"))
     wait_for(lambda: [collections(filled)[f"note-{one}.md"] for one in (0, 1)] == ["archive", "archive"])
     assert collections(filled)["note-2.md"] == "inbox", "only what was chosen"
@@ -65,7 +65,7 @@ def test_several_are_tagged_moved_and_found_by_their_tag(filled: Running, watch:
     page.get_by_label("Find by name, path or tag").fill("crane")
     row(page, "note-1.md").wait_for(state="detached")
     assert page.locator(".library .document-row").count() == 2
-    page.get_by_role("group", name="What is chosen").get_by_role("button", name="Move").click()
+    page.get_by_role("group", name="Selected documents").get_by_role("button", name="Move").click()
     page.get_by_role("dialog").get_by_label("To the collection").fill("cranes")
     page.get_by_role("dialog").get_by_role("button", name="Move").click()
     wait_for(lambda: [collections(filled)[f"note-{one}.md"] for one in (0, 2)] == ["cranes", "cranes"])
@@ -143,10 +143,10 @@ def test_a_folder_is_followed_and_left_alone_again(fresh: Running, watch: Any, t
     followed.get_by_text("last run").wait_for()
     (source,) = fresh.client.get("/v1/sources").json()["sources"]
     assert source["every"] == 86_400
-    followed.get_by_role("button", name="no more").click()
+    followed.get_by_role("button", name="Stop following").click()
     page.get_by_role("button", name="Undo").click()
-    followed.get_by_role("button", name="no more").click()
-    page.locator(".toast", has_text="What it gave stays.").wait_for()
+    followed.get_by_role("button", name="Stop following").click()
+    page.locator(".toast", has_text="Its documents stay.").wait_for()
     page.goto("about:blank")  # who leaves the page does not mean to undo
     wait_for(lambda: fresh.client.get("/v1/sources").json()["sources"] == [])
     assert len(fresh.client.get("/v1/documents").json()["documents"]) == 1

@@ -226,7 +226,7 @@ def test_the_first_key_locks_the_door_and_this_tab_stays_inside(fresh: Running, 
     page = watch(fresh).open("#/settings")
     page.get_by_role("button", name="New key").click()
     page.get_by_role("dialog").get_by_label("Name").fill("Amara")
-    page.get_by_role("button", name="Make the key").click()
+    page.get_by_role("button", name="Create key").click()
     key = page.get_by_label("The key").input_value()
     page.get_by_role("button", name="Done").click()
     page.locator(".keys li", has_text="Amara").wait_for()
@@ -234,7 +234,7 @@ def test_the_first_key_locks_the_door_and_this_tab_stays_inside(fresh: Running, 
     assert key not in page.content(), "shown once"
     page.get_by_role("button", name="New key").click()
     page.get_by_role("dialog").get_by_label("Name").fill("Phone")
-    page.get_by_role("button", name="Make the key").click()
+    page.get_by_role("button", name="Create key").click()
     second = page.get_by_label("The key").input_value()
     page.get_by_role("button", name="Done").click()
     assert fresh.with_key(second).get("/v1/documents").status_code == 200

@@ -169,12 +169,12 @@ def test_a_name_after_an_at_sign_narrows_the_question(server: Running, watch: An
     assert page.locator("#question").input_value() == "What does it cost? "
     page.get_by_text("1 document to answer from").wait_for()
     page.keyboard.press("Enter")
-    page.locator(".turn .scope-note", has_text="Asked of repairs.pdf").wait_for()
+    page.locator(".turn .scope-note", has_text="Limited to repairs.pdf").wait_for()
     page.locator('.turn[aria-busy="false"]').wait_for()
     page.locator(".turn").get_by_role("button", name="Sources").click()
     assert "1 document" in page.locator(".panel-sub").inner_text()
     page.reload()
-    page.locator(".turn .scope-note", has_text="Asked of repairs.pdf").wait_for()
+    page.locator(".turn .scope-note", has_text="Limited to repairs.pdf").wait_for()
     page.locator(".composer .chip", has_text="repairs.pdf").wait_for()  # what is asked next is asked of the same
 
 
@@ -226,8 +226,8 @@ def test_a_long_text_is_read_on(fresh: Running, watch: Any) -> None:
     page = watch(fresh).open("#/library")
     page.locator(".library .document-row", has_text="long.txt").click()
     page.locator(".panel .prose", has_text="Paragraph 0 speaks").wait_for()
-    page.get_by_role("button", name="Read on").click()
-    page.get_by_role("button", name="Read what stands before this").wait_for()
+    page.get_by_role("button", name="Show the text after this").click()
+    page.get_by_role("button", name="Show the text before this").wait_for()
     page.get_by_label("Find in this document").fill("paragraph 1499")
     page.keyboard.press("Enter")
     page.locator(".panel mark.current", has_text="Paragraph 1499").wait_for()

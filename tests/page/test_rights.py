@@ -21,14 +21,14 @@ def opened(running: Running, watch: Any, *scopes: str) -> Any:
 def test_a_key_that_administers_may_write_too(keyed: Running, watch: Any) -> None:
     page = opened(keyed, watch, "admin")
     page.wait_for_selector("text=Add files")
-    assert page.locator("text=This key may read").count() == 0
+    assert page.locator("text=This key may only read").count() == 0
 
 
 def test_a_key_that_reads_is_offered_nothing_it_may_not(keyed: Running, watch: Any) -> None:
     writer = keyed.with_key(keyed.app.state.keys.create("acme", scopes=("read", "write"))[0])
     failed(keyed, writer)
     page = opened(keyed, watch, "read")
-    page.wait_for_selector("text=This key may read")
+    page.wait_for_selector("text=This key may only read")
     page.wait_for_selector("li.job.failed")
     assert page.locator("li.job.failed button").count() == 0
 

@@ -48,7 +48,7 @@ def test_an_answer_that_is_cut_at_its_longest_is_continued(scripted: Any, watch:
     )
     page = watch(running).open()
     turn = ask(page, "How long is the notice period?")
-    assert "as long as the model may write" in turn.locator(".turn-notice").inner_text()
+    assert "reached the length that the model may write" in turn.locator(".turn-notice").inner_text()
     assert turn.locator(".reference").count() == 1, "half a sentence has no footnote"
     assert turn.locator(".kind-note").inner_text() == "1 of 1 sentence proved.", "and is not counted"
     turn.get_by_role("button", name="Continue").click()

@@ -52,8 +52,8 @@ def added_in_the_end(library: Library, text: str) -> str:
 @pytest.mark.parametrize(
     "statement",
     [
-        "claim_documents", "make_versions", "put_parts", "put_chunks", "publish_documents", "put_facets", "put_planned",
-        "save_vectors", "finish_waiting", "bump",
+        "claim_documents", "make_versions", "put_parts", "put_chunks", "put_statistics", "publish_documents",
+        "put_facets", "put_planned", "save_vectors", "finish_waiting", "bump",
     ],
 )  # fmt: skip
 def test_a_connection_cut_in_the_middle_of_saving(

@@ -1,1 +1,1 @@
-"""What source code defines, imports and offers: pure functions from a text to names and places."""
+"""Finds what source code defines, imports and exposes: pure functions from a text to names and offsets."""

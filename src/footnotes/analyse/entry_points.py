@@ -1,7 +1,7 @@
-"""Where a program is entered: HTTP routes of the common frameworks, commands, and `main`.
+"""Finds entry points of programs: HTTP routes of the common frameworks, commands, and `main`.
 
-`GET /users/{id}`, `WS /chat`, `ANY /admin/` where any method will do; `cli:add`; `main`. Regular expressions find what
-may be one, the tree tells whether it is code.
+`GET /users/{id}`, `WS /chat`, `ANY /admin/` if it accepts any method; `cli:add`; `main`. Regular expressions find
+candidates; the syntax tree tells whether they are code.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ _WORD = re.compile(r"[A-Z]{3,7}")
 _CLASS = re.compile(r"[^{;(]{0,300}?\b(?:class|interface|object)\b")
 _SKIPPED = re.compile(r"\s{0,200}(?:(?:@|#?\[)[\w.\\]{1,100}(?:\([^()]{0,1000}\))?\]?\s{0,200}){0,10}\]?\s{0,200}")
 _ALONE = re.compile(r"Mapping\Z|\AHttp|\A[A-Z]+\Z")
-"""Annotations that declare a route also without brackets."""
+"""Annotations that declare a route even without brackets."""
 _PREFIX_ONLY = frozenset(["Controller", "RestController"])
 _STANDS_FOR = {"Request": "ANY", "All": "ANY", "Route": "ANY", "Path": "ANY"}
 
 
 def find_annotated_routes(text: str) -> Iterator[tuple[int, str]]:
     """Yield each route with the path of its class. In JAX-RS path and method are separate annotations."""
-    prefix, apart = "", _jaxrs_paths(text)
+    prefix, paths = "", _jaxrs_paths(text)
     for match in _ANNOTATION.finditer(text):
         found = _PATH.search(match["inside"] or "")
         path = found[1] if found else ""
         after = _SKIPPED.match(text, match.end())
         if _CLASS.match(text, after.end() if after else match.end()):
             prefix = path if path or match["name"] in _PREFIX_ONLY else prefix
-        elif match["name"] == "Path" and match.start() in apart:
+        elif match["name"] == "Path" and match.start() in paths:
             continue
         elif match["call"] or _ALONE.search(match["name"]):
             for method in _methods(match) if match["name"] not in _PREFIX_ONLY else ():
-                yield match.start(), _join_paths(method, prefix, apart.get(match.start(), path))
+                yield match.start(), _join_paths(method, prefix, paths.get(match.start(), path))
 
 
 def _jaxrs_paths(text: str) -> dict[int, str]:
-    """The paths of JAX-RS (`@GET @Path("/x")`) by the offset of the method; the offsets of such paths are empty."""
+    """Map offsets of JAX-RS methods (`@GET @Path("/x")`) to paths, and offsets of these `@Path`s to ""."""
     found: dict[int, str] = {}
     between = r"(?:@\w{1,100}(?:\([^()]{0,1000}\))?\s{0,200}){0,10}?"
     verbs, path = "GET|POST|PUT|PATCH|DELETE", r"""@(Path)\(\s{0,20}["']([^"'\n]{0,300})["']\s{0,20}\)"""
@@ -61,9 +61,9 @@ def _jaxrs_paths(text: str) -> dict[int, str]:
 
 
 def _methods(match: re.Match[str]) -> list[str]:
-    stated = _METHOD.search(match["inside"] or "")
-    if stated:
-        return _WORD.findall(stated[1] or stated[2])
+    method = _METHOD.search(match["inside"] or "")
+    if method:
+        return _WORD.findall(method[1] or method[2])
     name = match["name"].removesuffix("Mapping").removeprefix("Http")
     return [_STANDS_FOR.get(name, name.upper())]
 
@@ -82,7 +82,7 @@ _SCRIPTS = ("javascript", "typescript", "tsx", "vue", "svelte")
 
 @dataclass(frozen=True, slots=True)
 class EntryPoint:
-    """A way into a program, and the character at which it is declared."""
+    """An entry point of a program, and the offset of its declaration."""
 
     name: str
     start: int
@@ -93,7 +93,7 @@ Finder = Callable[[str], Found]
 
 
 def entry_points_of(text: str, language: str, is_code: IsCode) -> list[EntryPoint]:
-    """The entry points of a source text, in the order in which they are declared."""
+    """Return the entry points of a source text, in order of declaration."""
     found = {
         (at, name): EntryPoint(name, at)
         for finder in _FINDERS.get(language, ())
@@ -104,7 +104,7 @@ def entry_points_of(text: str, language: str, is_code: IsCode) -> list[EntryPoin
 
 
 def _route(method: str, *parts: str) -> str:
-    """A method and a path, put together from the prefix and the route's own."""
+    """Join a method with the path prefix and the route's own path."""
     path = "/" + "/".join(part.strip("/") for part in parts if part.strip("/"))
     return f"{method.upper()} {path}{'/' if parts[-1].endswith('/') and path != '/' else ''}"
 
@@ -137,11 +137,11 @@ _COMMAND_END = re.compile(r"_(?:command|cmd|group|grp)\Z")
 def _python_routes(text: str) -> Found:
     has_routers = "APIRouter" in text or "Blueprint" in text
     routers = _ROUTER.finditer(text) if has_routers else iter(())
-    prefixes = {match[1]: said[1] for match in routers if (said := _PREFIX.search(match[2]))}
+    prefixes = {match[1]: option[1] for match in routers if (option := _PREFIX.search(match[2]))}
     for match in _DECORATED.finditer(text):
         prefix, path, verb = prefixes.get(match["on"], ""), match["path"], match["verb"]
         if not path.startswith("/") and (path or not prefix):
-            continue  # `@mock.patch("a.b")` is no route
+            continue  # `@mock.patch("a.b")` is not a route
         if verb == "websocket":
             yield match.start(), _route("WS", prefix, path)
         elif verb in ("route", "api_route"):
@@ -180,7 +180,7 @@ def _python_commands(text: str) -> Found:
     yield from ((match.start(), "main") for match in _PYTHON_MAIN.finditer(text))
 
 
-# ── others
+# ── other languages
 
 _EXPRESS = re.compile(
     rf"""(?<![\w$.])(?P<on>[\w$]+)\.(?P<verb>{_METHODS}|all)\(\s*["'`](?P<path>/[^"'`\n]*)["'`]\s*,""", re.ASCII

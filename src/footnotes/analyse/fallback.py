@@ -25,7 +25,7 @@ _HOLDERS = ("class", "interface", "trait", "struct", "enum", "object", "module",
 _LONGEST_SIGNATURE = 300
 _MOST = 5_000
 _MOST_LINES = 2_000
-"""The most lines of a definition."""
+"""The most lines in a definition."""
 
 
 def outline_by_words(text: str) -> Outline:

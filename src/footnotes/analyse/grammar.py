@@ -40,7 +40,7 @@ DEFINITIONS = frozenset(
     method singleton_method class struct_declaration property_declaration trait_declaration
     """.split()  # noqa: SIM905
 )
-"""Nodes that define something with a name."""
+"""Nodes that define a name."""
 
 IMPORTS = frozenset(
     """
@@ -50,14 +50,14 @@ IMPORTS = frozenset(
 )
 
 WRAPPERS = {"decorated_definition": "definition", "export_statement": "declaration", "template_declaration": ""}
-"""Nodes that only wrap a definition, and the field it stands in."""
+"""Nodes that only wrap a definition, and the field that holds it."""
 
 _NAME_FIELDS = ("name", "declarator", "type")
 _FUNCTION_VALUES = frozenset(["arrow_function", "function_expression", "function", "class"])
 
 
 class Node(Protocol):
-    """What is used of a node of tree-sitter."""
+    """The parts of a tree-sitter node that we use."""
 
     type: str
     text: bytes
@@ -77,13 +77,13 @@ class Node(Protocol):
 
 
 def has_grammar(language: str) -> bool:
-    """Whether there is a grammar for a language; it may not be installed."""
+    """Return whether a grammar exists for a language; it may not be installed."""
     return language in _MODULES
 
 
 @cache
 def parser_of(language: str) -> Parser:
-    """The tree-sitter parser of a language."""
+    """Return the tree-sitter parser of a language."""
     try:
         from tree_sitter import Language, Parser
 
@@ -98,7 +98,7 @@ def parser_of(language: str) -> Parser:
 
 
 def definition(node: Node) -> Node | None:
-    """The definition that a node is or wraps."""
+    """Return the definition that a node is or wraps."""
     for _ in range(4):
         if node.type in WRAPPERS:
             inner = node.child_by_field_name(WRAPPERS[node.type]) if WRAPPERS[node.type] else None
@@ -112,14 +112,14 @@ def definition(node: Node) -> Node | None:
 
 
 def definition_type(node: Node) -> bool:
-    """Whether a node by itself defines something."""
+    """Return whether a node itself defines something."""
     if node.type in DEFINITIONS or node.type in WRAPPERS:
         return bool(node.is_named)
     return node.type in ("lexical_declaration", "variable_declaration") and _declared_function(node) is not None
 
 
 def _declared_function(node: Node) -> Node | None:
-    """`const f = () => …`: the declarator whose value is a function."""
+    """Return the declarator whose value is a function: `const f = () => …`."""
     for child in node.named_children:
         value = child.child_by_field_name("value") if child.type == "variable_declarator" else None
         if value is not None and value.type in _FUNCTION_VALUES:

@@ -1,4 +1,4 @@
-"""Which modules and packages a source text imports."""
+"""Finds the modules and packages that a source text imports."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 
 IsCode = Callable[[int], bool]
-"""Whether a place in the text is code, and not part of a string or a comment."""
+"""Returns whether an offset is code, not part of a string or a comment."""
 
 MOST_IMPORTS = 200
 _LONGEST = 200
@@ -40,7 +40,7 @@ _PATTERNS: dict[str, tuple[re.Pattern[str], ...]] = {
 
 
 def imports_of(text: str, language: str, is_code: IsCode) -> list[str]:
-    """Imported modules in the order in which they come, each followed by the package it belongs to."""
+    """Return the imported modules in order, each followed by its package."""
     found: dict[str, None] = {}
     for name in _find_names(text, language, is_code):
         for each in (name, *_packages(name, language)):
@@ -74,12 +74,12 @@ def _python(text: str, is_code: IsCode) -> Iterator[str]:
 
 
 def _first(match: re.Match[str]) -> int:
-    """The first character of a match that is not white space."""
+    """Return the first character of a match that is not white space."""
     return match.start() + len(match[0]) - len(match[0].lstrip())
 
 
 def _packages(name: str, language: str) -> list[str]:
-    """What a module belongs to: the package one would install or look for."""
+    """Return the packages of a module, as one would install or search for them."""
     if name.startswith("."):
         return []
     if language in ("javascript", "typescript", "tsx", "vue", "svelte"):

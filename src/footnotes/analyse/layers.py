@@ -1,4 +1,4 @@
-"""Which layer of a program a file belongs to: by a map of the user's, else by what its folders are called."""
+"""Assigns files to layers of a program: by the user's map, else by the names of their folders."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _TEST_FILE = re.compile(r"(?:^test_|_test\.|\.test\.|\.spec\.|_spec\.|^conftest\
 
 
 OTHER = "other"
-"""The layer of files nothing is known of."""
+"""The layer of unknown files."""
 
 
 def layer_of(path: str, layers: Mapping[str, str]) -> str:
-    """The layer of a file by its path in the repository: of the first glob that matches, else a guess."""
+    """Return the layer of a file by its path in the repository: from the first matching glob, else a guess."""
     for pattern, layer in layers.items():
         if glob(pattern).fullmatch(path):
             return layer
@@ -35,7 +35,7 @@ def layer_of(path: str, layers: Mapping[str, str]) -> str:
 
 
 def guess_layer(path: str) -> str | None:
-    """The layer the file or the nearest of its folders is named after; tests are tests wherever they are."""
+    """Return the layer named by the file or its nearest folder; tests are tests wherever they are."""
     *folders, name = path.lower().split("/")
     if _TEST_FILE.search(name) or any(_LAYER_OF.get(folder) == "tests" for folder in folders):
         return "tests"
@@ -47,8 +47,8 @@ def guess_layer(path: str) -> str | None:
 
 @cache
 def glob(pattern: str) -> re.Pattern[str]:
-    """`*` and `?` stay in a folder, `**` does not; a pattern that ends in `/` means all that is below."""
+    """Compile a glob: `*` and `?` stay in a folder, `**` does not; a final `/` matches everything below."""
     pattern = pattern.removeprefix("./") + ("**" if pattern.endswith("/") else "")
     parts = re.split(r"(\*\*/|\*\*|\*|\?)", pattern)
-    spelled = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return re.compile("".join(spelled.get(part) or re.escape(part) for part in parts), re.DOTALL)
+    patterns = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    return re.compile("".join(patterns.get(part) or re.escape(part) for part in parts), re.DOTALL)

@@ -42,7 +42,7 @@ class Symbol:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The full name, and its last part."""
+        """The full name and its last part."""
         bare = self.name.rpartition(".")[2]
         return (self.name,) if bare == self.name else (self.name, bare)
 
@@ -140,7 +140,7 @@ class _Reader:
             span.cuts = cuts_of(tree, body)
 
     def _names_inside(self, body: Node, path: tuple[str, ...], depth: int) -> None:
-        """Add the names in a small class, which stays one span."""
+        """Add the names in a small class, which is not split."""
         for child in _walk_nested(body):
             found = definition(child)
             assert found is not None
@@ -159,14 +159,14 @@ def _walk_nested(body: Node) -> Iterator[Node]:
 
 
 def _with_comments(node: Node) -> Node:
-    """The first of the comments directly above a node, or the node itself."""
+    """Return the first of the comments directly above a node, or the node itself."""
     while (before := node.prev_sibling) is not None and ("comment" in before.type or before.type == "attribute_item"):
         node = before
     return node
 
 
 def _receiver(node: Node) -> str:
-    """The type of a Go method."""
+    """Return the receiver type of a Go method."""
     receiver = node.child_by_field_name("receiver") if node.type == "method_declaration" else None
     words = re.findall(r"\w+", receiver.text.decode("utf-8", "replace").partition("[")[0]) if receiver else []
     return words[-1] if words else ""
@@ -192,7 +192,7 @@ def _signature(node: Node, body: Node | None) -> str:
 
 
 def _summary(comments: list[Node], body: Node | None) -> str:
-    """The first paragraph of a docstring, or of the comments above, on one line."""
+    """Return the first paragraph of a docstring, or of the comments above, on one line."""
     first = body.named_children[0] if body is not None and body.named_child_count else None
     inner = first.named_children[0] if first is not None and first.named_child_count == 1 else first
     if inner is not None and inner.type == "string" and body is not None and body.type == "block":

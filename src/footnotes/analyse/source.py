@@ -1,4 +1,4 @@
-"""One source text → what it defines, imports and offers."""
+"""Finds what one source text defines, imports and exposes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_CHARACTERS = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What was found in a source text. `exact` where a grammar read it, not regular expressions."""
+    """The findings in a source text. `exact` means by a grammar, not by regular expressions."""
 
     outline: Outline
     imports: list[str]
@@ -27,7 +27,7 @@ class Analysis:
 
 
 def analyse(text: str, language: str) -> Analysis:
-    """Symbols, imports and entry points of a text. A text that is broken gives what can be made out of it."""
+    """Find symbols, imports and entry points of a text. A text with syntax errors gives partial results."""
     missing: MissingExtra | None = None
     tree: Tree | None = None
     if has_grammar(language) and len(text) <= MOST_CHARACTERS:

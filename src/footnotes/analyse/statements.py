@@ -1,4 +1,4 @@
-"""Where a long definition may be cut: before its statements, and those inside of long ones."""
+"""Finds where to cut a long definition: before its statements, and inside long ones."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from footnotes.analyse.grammar import Node
 from footnotes.analyse.tree import Tree
 
 Cut = tuple[int, int]
-"""The offset of a statement, before which a text may be cut, and its depth."""
+"""The offset of a statement to cut before, and its depth."""
 
 MOST_CUTS = 2_000
 _DEEPEST = 4
 _SMALL = 400
-"""Statements with fewer bytes are not cut."""
+"""Statements with fewer bytes are not cut inside."""
 _BLOCKS = ("block", "statement_block", "compound_statement", "body_statement", "declaration_list", "switch_body",
            "match_block", "class_body", "do_block", "then", "enum_body", "field_declaration_list",
            "statement_list")  # fmt: skip
 
 
 def cuts_of(tree: Tree, body: Node, *, deepest: int = _DEEPEST) -> list[Cut]:
-    """The offsets to cut the inside of a node, in order. A comment stays with the statement below it."""
+    """Return the offsets to cut the inside of a node, in order. A comment stays with the statement below it."""
     found: list[Cut] = []
     for begin, depth in _statements(body, 0, deepest):
         at = tree.offset(begin)
@@ -46,7 +46,7 @@ def _statements(body: Node, depth: int, deepest: int) -> Iterator[tuple[int, int
 
 
 def _blocks(node: Node, steps: int) -> Iterator[Node]:
-    """The blocks of statements nearest below a node."""
+    """Yield the nearest blocks of statements below a node."""
     for child in node.named_children:
         if child.end_byte - child.start_byte <= _SMALL:
             continue

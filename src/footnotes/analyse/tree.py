@@ -20,13 +20,13 @@ class Tree:
         self.encoded = text.encode("utf-8", "replace")
         self.root = cast(Node, parser_of(language).parse(self.encoded).root_node)
         self._ascii = len(text) == len(self.encoded)
-        # Where each line begins, in bytes and in characters: offsets are counted from their line.
+        # The offset of each line in bytes and in characters: conversion starts at the line.
         lines = [] if self._ascii else self.encoded.split(b"\n")
         self._byte_starts = [0, *accumulate(len(line) + 1 for line in lines)]
         self._starts = [0, *accumulate(len(line.decode("utf-8")) + 1 for line in lines)]
 
     def offset(self, at: int) -> int:
-        """The character at which a byte begins."""
+        """Convert a byte offset to characters."""
         if self._ascii:
             return at
         line = bisect_right(self._byte_starts, at) - 1
@@ -34,7 +34,7 @@ class Tree:
         return self._starts[line] + len(self.encoded[begin:at].decode("utf-8", "replace"))
 
     def byte(self, at: int) -> int:
-        """The byte at which a character begins."""
+        """Convert a character offset to bytes."""
         if self._ascii:
             return at
         line = bisect_right(self._starts, at) - 1
@@ -42,7 +42,7 @@ class Tree:
         return self._byte_starts[line] + len(self.text[begin:at].encode("utf-8", "replace"))
 
     def is_code(self, at: int) -> bool:
-        """Whether a character is code, and not part of a string or a comment."""
+        """Return whether an offset is code, not part of a string or a comment."""
         begin = self.byte(at)
         node = self.root.descendant_for_byte_range(begin, begin + 1)
         while node is not None:

@@ -1,7 +1,7 @@
-"""Think, search, read, decide: gathers what a question needs before it is answered.
+"""Thinks, searches, reads and decides, to gather what a question needs before it is answered.
 
-A model that calls tools is given them; one that does not writes its actions as JSON; without a model the question is
-taken apart by rule. All three walk the same loop, stop at the same budget, and leave the answer to the same code.
+A model that supports tools gets them; others write their actions as JSON; without a model, rules split the question.
+All three run the same loop, stop at the same budget, and leave the answer to the same code.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from footnotes.types import Event, Hit, Leg, SearchResult, Step, Usage
 
 MAX_TOKENS = 300
 MISTAKES = 2
-"""Replies in a row that hold no action before the agent makes do with what it has."""
+"""Replies without an action in a row before the agent stops and uses what it has."""
 _OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How far an agent may go."""
+    """Limits of an agent."""
 
     steps: int = 6
     tokens: int = 50_000
@@ -38,7 +38,7 @@ class Budget:
 
 @dataclass
 class AgentState:
-    """What an agent has done and found so far."""
+    """The steps and findings of an agent so far."""
 
     hits: list[Hit] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
@@ -57,7 +57,7 @@ class AgentState:
 
 
 class Agent:
-    """Runs one question. `events` gives the steps as they happen; `gathered` holds the outcome."""
+    """Runs one question. `events` yields the steps as they happen; `gathered` holds the outcome."""
 
     def __init__(self, library: LibraryReader, budget: Budget, model: ChatModel | None = None) -> None:
         self._shelf, self._budget, self._model = library, budget, model
@@ -66,7 +66,7 @@ class Agent:
         self.gathered = AgentState()
 
     def events(self, question: str) -> Iterator[Event]:
-        """The steps as they happen. A model that fails leaves the rest to be done by rule."""
+        """Yield the steps as they happen. If the model fails, rules do the rest."""
         if self._model is None:
             yield from self._by_rule(question)
             return
@@ -82,7 +82,7 @@ class Agent:
         try:
             yield from self._by_model(question, model)
         except ProviderRefused as error:
-            # A server may refuse tools that its kind of server usually takes.
+            # A server may reject tools although its kind of server usually accepts them.
             if not self._tools or self.gathered.usage.model_calls:
                 raise
             self._tools = False
@@ -94,7 +94,7 @@ class Agent:
     # ── by rule
 
     def _by_rule(self, question: str) -> Iterator[Event]:
-        """Search for each part, then once more with the names the best sentence brought in."""
+        """Search for each part, then once more with the names in the best sentence."""
         parts = parts_of(question)
         if len(parts) > 1:
             yield self._thought("The question has several parts: " + " | ".join(parts))
@@ -128,7 +128,7 @@ class Agent:
             yield self._thought("The budget is used up; answering with what was found.")
 
     def _stream_answer(self, calls: list[ToolCall], reply: Reply, messages: list[Message]) -> Iterator[Event]:
-        """Run the calls and tell the model what came of them."""
+        """Run the calls and send the model their results."""
         if not calls:
             messages.append(Message("user", "That was no action." + packaged_template("agent_text.txt")))
         for call in calls:
@@ -170,7 +170,7 @@ class Agent:
         return Event("step", step=step)
 
     def _over(self) -> bool:
-        """Whether steps, tokens or time are used up."""
+        """Return whether steps, tokens or time are used up."""
         usage = self.gathered.usage
         taken = sum(step.type == "action" for step in self.gathered.steps)
         spent = usage.prompt_tokens + usage.completion_tokens
@@ -178,7 +178,7 @@ class Agent:
 
 
 def read_reply(reply: Reply) -> tuple[list[ToolCall], str]:
-    """The actions a reply asks for and the thought beside them, from tool calls or from JSON in its text."""
+    """Return the actions and the thought in a reply, from tool calls or from JSON in its text."""
     if reply.tool_calls:
         return list(reply.tool_calls), reply.text.strip()
     match = _OBJECT.search(reply.text)
@@ -192,7 +192,7 @@ def read_reply(reply: Reply) -> tuple[list[ToolCall], str]:
 
 
 def _json(text: str) -> Any:
-    """The first JSON value of a text, whatever follows it."""
+    """Parse the first JSON value in a text; ignore what follows."""
     try:
         return json.JSONDecoder().raw_decode(text)[0]
     except (ValueError, RecursionError):

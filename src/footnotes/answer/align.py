@@ -1,7 +1,7 @@
-"""One sentence of an answer → the span of canonical text that supports it, or none.
+"""Finds the span of canonical text that supports a sentence of an answer.
 
-A span supports a sentence when it holds enough of the sentence's words, every number and name in it, and neither
-denies what the other states. Spans are one source sentence, or up to three in a row where one is not enough.
+A span supports a sentence if it has enough of the sentence's words and every number and name in it, and neither
+denies what the other states. Spans are one source sentence, or up to three in a row if one is not enough.
 How much is enough was chosen by `benchmarks/citations.py` on half of a labelled set.
 """
 
@@ -27,29 +27,29 @@ from footnotes.text.analysis import analyze
 from footnotes.text.sentences import sentence_spans
 
 ENOUGH = 0.6
-"""The share of a sentence's weight that its span must hold."""
+"""The share of a sentence's weight that its span must contain."""
 ENOUGH_OF_FEW, FEW = 0.7, 4
-"""The same for a sentence of few content words: of three, all but one may not be enough."""
+"""The same for a sentence with few content words: two of three may not be enough."""
 WIDENING = 0.03
-"""What each further sentence of a span costs, so that the shortest span that supports is chosen."""
+"""The cost of each further sentence in a span, so that the shortest supporting span wins."""
 NAMED = 0.02
-"""What it is worth that the model itself named the passage: it only decides between equals."""
+"""The bonus if the model named the passage: it only breaks ties."""
 MAX_SENTENCES = 3
 MIN_VERBATIM = 4
 LONGEST_CLAIM = 2_000
-"""What is longer and has no full stop is no sentence that anything could support."""
+"""Longer text without a full stop is no sentence, so nothing can support it."""
 SHORT = 3
-"""A claim of fewer content words is read together with the question."""
+"""A claim with fewer content words is read together with the question."""
 WHOLE = 0.9
-"""A claim that makes up this much of the sentences it stands in is those sentences."""
+"""A claim that fills this share of its sentences counts as all of them."""
 TRIED = 8
 DOUBTED = (0.5, 0.7, 0.8)
-"""Below this likelihood the verifier doubts what the words of one, two or three sentences support together: the more
-sentences it takes, the likelier is it that one says something else of something else. Chosen on half of XQuAD, so that
-of every kind of false claim but the answer of another question fewer than 8 in 100 pass."""
+"""Below this likelihood the verifier doubts what the words of one, two or three sentences support together: with more
+sentences it is likelier that one is about something else. Chosen on half of XQuAD, so that of every kind of false claim
+but the answer to another question fewer than 8 in 100 pass."""
 REWORDED, NEAR = 0.7, 0.35
-"""How likely a claim must be supported that its words alone do not show, and the share of its words that must be there:
-it gets a footnote, and is not certain."""
+"""The likelihood, and the share of its words, that a claim needs if its words alone do not show its support: it then
+gets a footnote, but is not certain."""
 _MARKS = " \t\n.!?…。！？\"'“”‘’*_"
 _CLAUSES = re.compile(r"[;,]\s+(?:and|but|while|whereas|und|aber|y|pero|et|mais)\s+|;\s+")
 
@@ -58,7 +58,7 @@ _CLAUSES = re.compile(r"[;,]\s+(?:and|but|while|whereas|und|aber|y|pero|et|mais)
 class Support:
     """A span of a passage and how well it supports `claim_span` of the sentence, from 0 to 1.
 
-    `certain` is false where the words support it and the verifier doubts it.
+    `certain` is false if the words support it but the verifier doubts it.
     """
 
     passage: Passage
@@ -83,7 +83,7 @@ class _Sentence:
 
 
 class Aligner:
-    """The sentences of the passages, ready to be compared with any number of claims."""
+    """The sentences of the passages, prepared for comparison with any number of claims."""
 
     def __init__(self, passages: Sequence[Passage], question: str = "", reader: Reader | None = None) -> None:
         self._reader = reader
@@ -104,9 +104,9 @@ class Aligner:
         self._known: dict[tuple[str, frozenset[int]], list[Support]] = {}
 
     def align(self, claim: str, named: frozenset[int] = frozenset()) -> list[Support]:
-        """The support of a sentence: one span, or one for each of its clauses; none when a part has none.
+        """Return the support of a sentence: one span, or one for each of its clauses; none if a part has none.
 
-        `named` are the passages the model cited, counted from 1. The same sentence is looked at once.
+        `named` are the passages the model cited, counted from 1. Results are cached by sentence.
         """
         if (claim, named) not in self._known:
             start, end = claim_in(claim)
@@ -123,12 +123,12 @@ class Aligner:
             return [whole]
         parts = [self._best(claim[start:end], named, (start, end)) for start, end in _clauses(claim)]
         found = [part for part in parts if part is not None]
-        # Each clause may be true of something else: what one says must not stand in the other's place.
+        # Each clause may be true of something else: their contents must not be swapped.
         apart = len(found) < len(parts) or exchanged(claim, " ".join(dict.fromkeys(part.quote for part in found)))
         return [] if apart else found
 
     def _verify(self, claim: str, supports: list[Support]) -> list[Support]:
-        """What the words support, not certain where the verifier doubts it."""
+        """Mark supports that the verifier doubts as not certain."""
         quotes = list(dict.fromkeys(support.quote for support in supports))
         if self._reader is None or not supports or _is_quoted(claim, quotes):
             return supports
@@ -138,7 +138,7 @@ class Aligner:
         return [replace(support, certain=False) for support in supports] if doubted else supports
 
     def _align_reworded(self, claim: str) -> list[Support]:
-        """The sentences nearest to a claim that the verifier finds supported although its words do not show it."""
+        """Return the sentences nearest to a claim that the verifier accepts although its words do not show support."""
         weights = self.weigh(claim)
         if self._reader is None or len(weights) < SHORT or len(claim) > LONGEST_CLAIM:
             return []
@@ -159,7 +159,7 @@ class Aligner:
         return [replace(support, score=chance)] if chance >= REWORDED else []
 
     def _verbatim(self, claim: str, named: frozenset[int]) -> Support | None:
-        """The sentences that hold the claim word for word, unless what stands around it there denies it."""
+        """Return the sentences that contain the claim word for word, unless the text around it denies it."""
         words = claim.strip(_MARKS).split()
         if len(words) < MIN_VERBATIM:
             return None
@@ -172,14 +172,14 @@ class Aligner:
         return None
 
     def _enclose(self, number: int, start: int, end: int, claim: str) -> Support:
-        """The sentences of a passage that a span of its text lies in."""
+        """Return the sentences of a passage that enclose a span of its text."""
         passage = self._passages[number]
         first, last = passage.start + start, passage.start + end
         inside = [each for each in self._sentences[number] if each.start < last and first < each.end]
         return Support(passage, inside[0].start, inside[-1].end, 1.0, (0, len(claim)))
 
     def weigh(self, claim: str) -> dict[str, float]:
-        """The content terms of a claim, the rarer in the passages the heavier; unknown ones weigh the average."""
+        """Weigh the content terms of a claim: terms rare in the passages weigh more, unknown ones the average."""
         terms = dict.fromkeys(term for term in analyze(claim) if term not in function_terms())
         total = len(self._flat) + 1
         known = {term: math.log(1 + total / self._counts[term]) for term in terms if term in self._counts}
@@ -191,7 +191,7 @@ class Aligner:
         if not weights:
             return None
         facts = facts_of(claim, ordinary=self._ordinary)
-        # "Three months." says little alone: what it leaves to the question, its source must have as well.
+        # "Three months." says little alone: its source must also have the terms of the question.
         meant = self._asked | weights if len(weights) < SHORT else weights
         enough = ENOUGH_OF_FEW if len(meant) <= FEW else ENOUGH
         best: tuple[float, Support] | None = None
@@ -208,7 +208,7 @@ class Aligner:
         return best[1] if best else None
 
     def _windows(self, weights: dict[str, float]) -> Iterator[list[_Sentence]]:
-        """Spans around the source sentences that hold most of the claim, the shortest first."""
+        """Yield spans around the source sentences that contain most of the claim, shortest first."""
         scored = sorted(self._flat, key=lambda sentence: -_coverage(weights, sentence.terms))[:TRIED]
         for size in range(1, MAX_SENTENCES + 1):
             for sentence in scored:
@@ -219,7 +219,7 @@ class Aligner:
 
 
 def _widen(support: Support, start: int, end: int, sentence: str) -> tuple[int, int]:
-    """The span in the whole sentence: a claim that begins or ends what is stated begins or ends the sentence."""
+    """Return the claim's span in the whole sentence, up to its bounds if the claim begins or ends the statement."""
     first, last = support.claim_span
     return start + first if first else 0, start + last if start + last < end else len(sentence)
 
@@ -231,7 +231,7 @@ def _sentences(number: int, passage: Passage) -> Iterator[_Sentence]:
 
 
 def _span_of(words: str, joined: str, text: str) -> tuple[int, int] | None:
-    """Where words stand in a text, given the text with its white space joined; whole words only."""
+    """Find words in a text, given the text with collapsed white space; whole words only."""
     at = joined.find(words)
     end = at + len(words)
     if at < 0 or joined[at - 1 : at].isalnum() or joined[end : end + 1].isalnum():
@@ -239,14 +239,14 @@ def _span_of(words: str, joined: str, text: str) -> tuple[int, int] | None:
     starts = [match.start() for match in re.finditer(r"\S+", text)]
 
     def place(offset: int) -> int:
-        """The offset in the text of an offset in the joined text: so far into the same word."""
+        """Convert an offset in the joined text to one in the text: the same distance into the same word."""
         return starts[joined.count(" ", 0, offset)] + offset - joined.rfind(" ", 0, offset) - 1
 
     return place(at), place(end - 1) + 1
 
 
 def _is_quoted(claim: str, quotes: Sequence[str]) -> bool:
-    """Whether a claim is what its source says, word for word."""
+    """Return whether a claim repeats its source word for word."""
     bare = " ".join(claim.strip(_MARKS).split()).lower()
     return any(bare in " ".join(quote.split()).lower() for quote in quotes)
 
@@ -267,7 +267,7 @@ def _agrees(claim: str, facts: Facts, support: Support, terms: frozenset[str]) -
 
 
 def _clauses(claim: str) -> list[tuple[int, int]]:
-    """The spans of the clauses of a sentence that joins several; empty for a single one."""
+    """Return the spans of a sentence's clauses; empty if it has only one."""
     cuts = [match.span() for match in _CLAUSES.finditer(claim)]
     if not cuts:
         return []

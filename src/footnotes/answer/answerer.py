@@ -1,4 +1,4 @@
-"""One question and its hits through whichever model the settings name, as a stream of events or as one answer."""
+"""Answers a question from its hits with the configured model, as a stream of events or as one answer."""
 
 from __future__ import annotations
 
@@ -44,20 +44,20 @@ from footnotes.types import Answer, AnswerKind, Citation, Event, Hit, Leg, Step,
 EXTRACTIVE = "extractive"
 
 LONGEST_REPLY = 200_000
-"""Characters after which a model is taken to have lost its way."""
+"""A model that writes more characters than this counts as stuck."""
 MARGIN_TOKENS = 64
-"""Left free in a model's context for what its template adds around each message."""
+"""Tokens kept free in a model's context for what its template adds around each message."""
 
 
 def configured_model(settings: Settings) -> tuple[str, Callable[[], ChatModel]] | None:
-    """The name of the model that the settings name, and how to open it; None where answers are quotations."""
+    """Return the name of the configured model and how to open it; None if answers are extractive."""
     name = settings.model
     return None if name == EXTRACTIVE else (name, lambda: make_chat_model(name, settings))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """A question and all that was found for it."""
+    """A question and everything found for it."""
 
     question: str
     hits: tuple[Hit, ...]
@@ -72,17 +72,18 @@ class Findings:
     usage: Usage = field(default_factory=Usage)
     request_id: str = ""
     parts: tuple[str, ...] = ()
+    of_tables: str = ""  # the question for tables, if it differs
     reader: Reader | None = None
     dated: Dated | None = None
-    report: Callable[[str], Found | None] | None = None  # looks through all tables of a document the question names
+    report: Callable[[str], Found | None] | None = None  # searches all tables of a document the question names
 
 
 class Answerer:
-    """Answers from hits. Holds its settings and the models it has loaded; one may serve any number of threads."""
+    """Answers from hits. Holds its settings and loaded models. Safe to use from several threads."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        load_template(settings.prompt_template)  # one that cannot work is said at once, not with the first question
+        load_template(settings.prompt_template)  # report a broken one now, not with the first question
         self._models: dict[tuple[object, ...], ChatModel] = {}
         self._connected: dict[str, Callable[[Settings], ChatModel]] = {}
         self._tokens = ModelTokens()
@@ -92,17 +93,17 @@ class Answerer:
     def answer(
         self, question: str, hits: Sequence[Hit], *, settings: Settings | None = None, **found: object
     ) -> Answer:
-        """The answer with its footnotes, or an abstention when the hits do not support one.
+        """Return an answer with its footnotes, or an abstention if the hits do not support one.
 
-        `found` are the fields of `Findings`. A model that fails leaves an extractive answer that says so, or an
-        error under `strict`.
+        `found` are the fields of `Findings`. If the model fails, the answer is extractive and says so; under `strict`
+        it is an error.
         """
         return last_answer(self.stream(question, hits, settings=settings, **found))
 
     def stream(
         self, question: str, hits: Sequence[Hit], *, settings: Settings | None = None, **found: Any
     ) -> Iterator[Event]:
-        """As `answer`, in events as they happen; ends with `done`, or with `error` and what there is."""
+        """Yield `answer` in events as they happen; end with `done`, or with `error` and the partial answer."""
         chosen = settings or self._settings
         reader = self._reader if chosen.reader else None
         findings = Findings(question=question, hits=tuple(hits), reader=reader, **found)
@@ -122,7 +123,7 @@ class Answerer:
         return usage if model is None else load_table(chosen.models_file).priced(model.name, usage)
 
     def model(self, settings: Settings | None = None) -> ChatModel | None:
-        """The chat model of the settings, loaded once; None when answers are extractive."""
+        """Return the chat model of the settings, loaded once; None if answers are extractive."""
         chosen = settings or self._settings
         if chosen.model == EXTRACTIVE:
             return None
@@ -134,12 +135,12 @@ class Answerer:
             return self._models[key]
 
     def connect(self, name: str, make: Callable[[Settings], ChatModel]) -> None:
-        """Let a name stand for a model that no settings name. The same name is always the same model."""
+        """Register a name for a model that no settings name. A name never changes its model."""
         with self._guard:
             self._connected.setdefault(name, make)
 
     def close(self) -> None:
-        """Let go of the models."""
+        """Close the models."""
         with self._guard:
             for model in self._models.values():
                 if callable(close := getattr(model, "close", None)):
@@ -163,7 +164,7 @@ class Answerer:
 
 
 def last_answer(events: Iterator[Event]) -> Answer:
-    """The answer a stream of events ends in."""
+    """Return the answer at the end of a stream of events."""
     answer = None
     for event in events:
         answer = event.answer or answer
@@ -175,7 +176,7 @@ def last_answer(events: Iterator[Event]) -> Answer:
 
 
 def extractive_events(findings: Findings, settings: Settings) -> Iterator[Event]:
-    """The best sentences of the hits, or else the nearest passages; under `strict` the sentences or nothing."""
+    """Yield the best sentences of the hits, else the nearest passages; under `strict` only the sentences."""
     findings = _with_loaded_reader(findings, "chooser")
     extracted = _extract(findings, settings)
     kind: AnswerKind = "answer" if extracted.sentences else "nothing"
@@ -193,7 +194,7 @@ def extractive_events(findings: Findings, settings: Settings) -> Iterator[Event]
 
 
 def _events_of(text: str, citations: Sequence[Citation]) -> Iterator[Event]:
-    """A text that is known whole, as a stream: every footnote right behind what it stands for."""
+    """Yield a complete text as a stream, with every footnote right after the text it supports."""
     begin = 0
     for citation in citations:
         yield Event("token", text=text[begin : citation.answer_span[1]])
@@ -224,30 +225,36 @@ def _extract(findings: Findings, settings: Settings) -> Extract:
 
 
 def _build_opening(findings: Findings, extracted: Extract) -> str:
-    """`Yes: ` or `No: ` where the question is for one of them and the best sentence says it."""
+    """Return `Yes: ` or `No: ` if the question asks for that and the best sentence says it."""
     if not extracted.sentences or extracted.disagree or findings.reader is None:
         return ""
     try:
         return answered_by(findings.question, extracted.sentences[0][0].text, findings.reader)
-    except ModelDamaged:  # what chooses can be read, what verifies cannot: nothing is said that it would have to check
+    except ModelDamaged:  # only the verifier is damaged: say nothing that it would have to check
         return ""
 
 
 TABLE_SURE, TABLE_ALONE = 0.9, 0.75
-"""How much of a question a row and its column must say to answer in place of a sentence, and where no sentence does."""
+"""The share of a question that a row and its column must cover to replace a sentence, and to answer without one."""
 
 
 def _with_those_of(passage: Passage, hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
-    """The hits, with those a table was read from that no search found."""
+    """Return the hits, plus those behind a table that no search found."""
     known = {hit.chunk_id for hit in hits}
     return hits + tuple(hit for hit in passage.hits if hit.chunk_id not in known)
 
 
 def _from_tables(findings: Findings, extracted: Extract) -> Found | None:
-    """What a table of the hits answers, where it says more of the question than the best sentence."""
-    found = best_answer(findings.question, passages_of(findings.hits), findings.read)
+    """Answer from a table of the hits, if it covers more of the question than the best sentence."""
+    passages = passages_of(findings.hits)
+    asked = findings.of_tables or findings.question
+    found = best_answer(asked, passages, findings.read)
+    parts = parts_of(asked)
+    if len(parts) > 1 and (found is None or found[0].score < TABLE_SURE):
+        first = best_answer(parts[0], passages, findings.read)  # the first part names the subject of all
+        found = max(filter(None, (found, first)), key=lambda each: each[0].score, default=None)
     if findings.report is not None and (found is None or found[0].score < TABLE_SURE):
-        found = findings.report(findings.question) or found
+        found = findings.report(asked) or found
     alone = not extracted.sentences or not _is_sentence(extracted.sentences[0][0].text)
     if found is None or found[0].score < (TABLE_ALONE if alone else TABLE_SURE):
         return None
@@ -255,12 +262,12 @@ def _from_tables(findings: Findings, extracted: Extract) -> Found | None:
 
 
 def _is_sentence(text: str) -> bool:
-    """Whether a text ends as sentences do, and is no row or heading that was read as one."""
+    """Return whether a text ends like a sentence, so is no row or heading that was read as one."""
     return "\t" not in text and " | " not in text and text.rstrip("\"'”’)*_ ").endswith((".", "!", ":", "。"))
 
 
 def _with_loaded_reader(findings: Findings, name: str) -> Findings:
-    """The findings without a reader that cannot be loaded, and the reason why."""
+    """Remove a reader that cannot be loaded from the findings, and add the reason."""
     if findings.reader is None or not findings.hits:
         return findings
     try:
@@ -272,7 +279,7 @@ def _with_loaded_reader(findings: Findings, name: str) -> Findings:
 
 
 def without_model(findings: Findings, model: str, error: FootnotesError) -> Findings:
-    """The findings with the reason why the model does not answer."""
+    """Add the reason why the model does not answer to the findings."""
     reason = f"{error.message} ({error.code})"
     step = Step("thought", f"{model} failed, so the answer is made of the documents' own sentences: {reason}")
     legs = {**findings.legs, "model": Leg("failed", reason)}
@@ -280,7 +287,7 @@ def without_model(findings: Findings, model: str, error: FootnotesError) -> Find
 
 
 def answer_of(findings: Findings, **changes: object) -> Answer:
-    """An answer with everything that was found already in it."""
+    """Build an answer that already holds everything found."""
     fields: dict[str, Any] = {
         "question": findings.question,
         "hits": findings.hits,
@@ -297,7 +304,7 @@ def answer_of(findings: Findings, **changes: object) -> Answer:
 
 
 def generated_events(findings: Findings, settings: Settings, model: ChatModel, tokens: ModelTokens) -> Iterator[Event]:
-    """The model's answer, every sentence checked. Fails before the first word, or ends incomplete after it."""
+    """Yield the model's answer, every sentence checked. Fails before the first word, or ends incomplete after it."""
     template = load_template(settings.prompt_template)
     context = fitted_context(findings, settings, model, template, tokens.counter(model.name))
     if not context.passages and findings.hits:
@@ -358,7 +365,7 @@ def generated_events(findings: Findings, settings: Settings, model: ChatModel, t
 def _from_formula(
     findings: Findings, settings: Settings, model: ChatModel, passages: Sequence[Passage]
 ) -> tuple[Findings, Found | None]:
-    """What a table gives by rule where that is sure, else by a formula that the model writes; with what that cost."""
+    """Answer from a table by rule if that is sure, else by a formula that the model writes. Add its cost."""
     found = best_answer(findings.question, passages, findings.read)
     if found is not None and found[0].formula and found[0].score >= TABLE_SURE:
         return findings, found
@@ -376,7 +383,7 @@ def _from_formula(
 
 
 def formula_events(findings: Findings, model: str, found: Found) -> Iterator[Event]:
-    """What was computed from a table, every operand footnoted."""
+    """Yield the result computed from a table, with a footnote for every operand."""
     text, citations = written_table(*found)
     yield from _events_of(text, citations)
     yield Event("usage", usage=findings.usage)
@@ -387,7 +394,7 @@ def formula_events(findings: Findings, model: str, found: Found) -> Iterator[Eve
 def repaired_events(
     findings: Findings, settings: Settings, model: ChatModel, request: ChatRequest, aligner: Aligner
 ) -> Iterator[Event]:
-    """The model's answer, written again where sentences of the first are not supported; shown when it is settled."""
+    """Yield the model's answer once it is final; it is rewritten if sentences of the first are not supported."""
     deadline = Deadline(settings.answer_seconds)
     reply = complete(model, request, deadline=deadline)
     _check_written(reply.text, model.name, is_cut=reply.cut)
@@ -413,7 +420,7 @@ def repaired_events(
 
 
 def _check_written(text: str, model: str, *, is_cut: bool) -> None:
-    """A model that says nothing has failed: that is no word on what the documents say."""
+    """Raise if the model wrote nothing: that is a failure, and says nothing about the documents."""
     if text.strip():
         return
     if is_cut:
@@ -424,7 +431,7 @@ def _check_written(text: str, model: str, *, is_cut: bool) -> None:
 
 
 def ending(answer: Answer, broken: FootnotesError | None) -> Event:
-    """The last event: the answer, or the error with as much of it as had come."""
+    """Return the last event: the answer, or the error with the partial answer."""
     if broken is None:
         return Event("done", answer=answer)
     legs = {**answer.legs, "model": Leg("failed", broken.message)}
@@ -432,7 +439,7 @@ def ending(answer: Answer, broken: FootnotesError | None) -> Event:
 
 
 def checked_answer(findings: Findings, cited: Cited, model: str, usage: Usage, request: ChatRequest) -> Answer:
-    """The model's text with the footnotes our own code found for it."""
+    """Build the answer from the model's text and the footnotes that our own code found for it."""
     return answer_of(
         findings,
         model=model,
@@ -455,7 +462,7 @@ def abstention_events(findings: Findings, model: str) -> Iterator[Event]:
 
 
 def fitted_context(findings: Findings, settings: Settings, model: ChatModel, template: str, count: Count) -> Context:
-    """The passages that fit beside the template, the question and the answer, in the model's own tokens."""
+    """Return the passages that fit beside the template, the question and the answer, in the model's own tokens."""
     said = (turn.text for turn in findings.before)
     fixed = "".join((*split_template(template), findings.question, findings.collection_prompt, *said))
     budget = model.context_tokens - settings.max_tokens - count(fixed) - MARGIN_TOKENS
@@ -474,7 +481,7 @@ def chat_request(findings: Findings, settings: Settings, context: Context, templ
 
 
 def sampled(messages: Sequence[Message], settings: Settings) -> ChatRequest:
-    """A request with the settings' own temperature, limits and seed."""
+    """Build a request with the temperature, limits and seed of the settings."""
     return ChatRequest(
         messages=tuple(messages),
         temperature=settings.temperature if settings.temperature >= 0 else None,

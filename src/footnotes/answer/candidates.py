@@ -1,4 +1,4 @@
-"""The sentences an extractive answer may be made of, and what speaks for each."""
+"""The candidate sentences of an extractive answer, with their features."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ from functools import cache, cached_property
 from itertools import pairwise
 
 from footnotes.answer.hints import Relations, header_rows, item_above, points_back, relations_of, turned
-from footnotes.answer.passages import Passage, headings_at, message_of, release_at
+from footnotes.answer.passages import (
+    Passage,
+    headings_at,
+    message_of,
+    question_before,
+    release_at,
+    spans_in,
+    without_number,
+)
 from footnotes.answer.plain import plain_text
 from footnotes.answer.questions import (
     DIGITS,
@@ -20,6 +28,7 @@ from footnotes.answer.questions import (
     INSTRUCTS,
     NAME,
     Kind,
+    defines_at_once,
     form_of,
     has_symbol,
     listed_thing,
@@ -27,30 +36,34 @@ from footnotes.answer.questions import (
     subject_of,
     symbols_in,
 )
-from footnotes.answer.speakers import is_relative
+from footnotes.answer.speakers import addresses, asked_of, is_of_itself, is_of_others, is_relative, named_in
 from footnotes.text.analysis import analyze
-from footnotes.text.sentences import sentence_spans
+from footnotes.text.turns import Head
 
 DocumentFrequency = Callable[[str], float]
-"""The share of all chunks, from 0 to 1, that hold a term."""
+"""Returns the share of all chunks, from 0 to 1, that contain a term."""
 
 MAX_SENTENCE = 1_200
 BEFORE = 3
 HEADED = 0.5
-"""What a word in the heading is worth beside one in a sentence of the kind that is asked for."""
+"""The weight of a word in the heading, relative to one in the sentence, if the sentence is of the requested kind."""
 SHORTEST_STEM, LONGEST_ENDING = 5, 3
 RAREST = 1e-3
 COMMON = 1.0
 UNKNOWN, NAMED, PAIR = 3.0, 2.0, 0.15
-ON_THE_MATTER, IN_RELEASE_NOTES, BY_ANOTHER = 0.8, -3.0, -1.5
-"""Log odds for a sentence under headings that name what is asked, for one in release notes, and for one that another
-says in a chat than the one who is asked about."""
+ON_THE_MATTER, IN_RELEASE_NOTES = 0.8, -3.0
+"""Log odds for a sentence under headings that name the subject of the question, and for one in release notes."""
+BY_THE_ASKED, BESIDE_IT, BY_ANOTHER, TO_THE_ASKED = 0.8, -1.0, -3.0, -1.0
+"""Log odds for a chat sentence by the speaker in question, on the subject or off it; by another who does not name that
+speaker; and by another who addresses somebody."""
+LEAST_ON_A_NAME = 4
+"""The minimum words of a sentence that says something about a speaker it names: "Hey Milo!" does not."""
 IN_REFERENCES = -2.0
-"""Log odds for an entry of a list of references, which names what another paper is about."""
+"""Log odds for an entry in a list of references, which names the subject of another paper."""
 BEHIND = 60
-"""Characters behind the title of an entry in which its journal is looked for."""
+"""Characters after an entry's title that are searched for its journal."""
 SAYS_IT = {"definition": 1.2, "reason": 0.8, "version": 1.2}
-"""Log odds for a sentence that says what something is, or why, or since which version, where that is asked."""
+"""Log odds for a sentence that says what something is, or why, or since which version, if the question asks that."""
 _RELEASE_NOTES = re.compile(
     r"release[ _-]?notes|change[ _-]?log|\bchanges\b|what.?s[ _-]new|\bhistory\.(?:md|rst|txt)", re.I
 )
@@ -74,19 +87,24 @@ _PHRASES = tuple(
         "stop": "shut(?:ting)? down",
     }.items()
 )
-"""What people ask in several words and documents say in one."""
+"""Phrases in questions for which documents use one word."""
 INSTRUCTED, SAID_ELSEWHERE = 0.6, -1.5
-"""Log odds for a sentence that says what to do where that is asked, and for one that sends the reader elsewhere."""
+"""Log odds for a sentence that says what to do if the question asks that, and for one that refers elsewhere."""
 ON_IT = 0.2
-"""The share of the question that a sentence and its heading must speak of for how it is said to count."""
+"""The share of the question that a sentence and its heading must cover before its wording counts."""
 INTRODUCES = {"list": 2.0, "howto": 0.8}
-"""Log odds for a sentence that introduces a list or code where the question wants one whole."""
+"""Log odds for a sentence that introduces a list or code if the question wants all of it."""
 LISTS_OTHERS = 0.5
-"""The share of them that is left where it does not name what is to be listed."""
+"""The share of them that remains if the sentence does not name the things to list."""
 HAS_SYMBOL = 1.5
-"""Log odds for a sentence that has the signs in code that are asked about."""
+"""Log odds for a sentence that has the code symbols in the question."""
+AT_ONCE, ASKED_ABOVE, ALIKE = 2.0, 2.0, 0.5
+"""Log odds for a sentence or list entry that begins with the subject and says what it is; for the first sentences under
+a heading that asks the same; and the share of words, either way, that counts as the same."""
+TITLE, LONGEST_TITLE = -3.0, 12
+"""Log odds for a title alone above a paragraph, and its maximum number of words."""
 OPENS, OPENING = 1.0, 2
-"""Log odds for the first sentences under a heading that is the whole question, and how many are the first."""
+"""Log odds for the first sentences under a heading that is the whole question, and how many count as first."""
 _ALIKE = (
     "argument attribute field flag option parameter property setting",
     "additional extra further",
@@ -103,7 +121,9 @@ _ALIKE = (
     "allow permit",
     "error exception",
 )
-"""Words that are asked for each other; one counts for another in passages that do not have the one asked."""
+"""Interchangeable words: one counts for another in passages that lack the one in the question."""
+_TITLED = re.compile(r"\s*\n[ \t]*\n\s*\S")
+_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n`]*$", re.MULTILINE)
 _BELOW = re.compile(r"[:：]\s*(?:\n\s*)*(?:[-*+•]\s|\d{1,3}[.)]\s|`{3,}|~{3,}|\{\*)")
 _INNER_CAPITALS = re.compile(r"\b[A-Za-z][a-z]\w*[A-Z]\w*|\b[A-Z]{2,}\w*|\b[a-z][A-Z]\w*")
 _DIRECTIVE = re.compile(r"\s*(?::::|///|\{[*%]|\$ \S)")
@@ -114,44 +134,51 @@ _JOINED = re.compile(r"[a-z]{1,4}((?:19|20)\d\d)")
 _PLAIN_WORD = re.compile(rf"(?<![^\s\"'“‘«(*_\[|])[^\W\d_]{{2,}}(?![^\s\"'”’»)*_\].,;:!?…|-])|{_UNSPACED.pattern}")
 _ROWS = re.compile(r"\t[^\n]*\n[^\n]*\t")
 _RULE = re.compile(r"[\s|:=_*+-]*\Z")
+_TITLE = re.compile(r"[A-Z][\w’'-]*(?:[,;:]? (?:[A-Z(][\w’'&)-]*|and|of|the|for|in|to|on|or|a|by|with|from|&|[—–-]))*")
+"""A line whose words are all capitalised: a heading that its print did not reveal."""
+_PAGE_LINE = re.compile(
+    r"\A[^|\n]+\|[^|\n]*\b(?:Form|Report|Page)\b[^|\n]*(?:\|\s*\d{1,4})?\Z|\|\s*Page \d+\Z", re.IGNORECASE
+)
+"""Matches the footer of every page."""
 _ENDED = re.compile(r"[.!?…。！？؟۔:;|][\"'”’»)\]*_]*\s*\Z")
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question taken apart: its content terms with their weights, and the kind of thing it asks for."""
+    """A parsed question: its content terms with their weights, and the kind of thing it asks for."""
 
     text: str
     weights: dict[str, float]
     pairs: frozenset[tuple[str, str]]
     kind: Kind
     relations: Relations = field(default_factory=dict)
-    unknown: frozenset[str] = frozenset()  # names that stand in no document
-    absent: frozenset[str] = frozenset()  # other words that stand in none
-    alone: frozenset[str] = frozenset()  # terms that are both a word of their own and part of a name: fast, FastAPI
+    unknown: frozenset[str] = frozenset()  # names that no document has
+    absent: frozenset[str] = frozenset()  # other words that no document has
+    speakers: frozenset[str] = frozenset()  # speakers in the chats found whom it is about
+    alone: frozenset[str] = frozenset()  # terms that are both a separate word and part of a name: fast, FastAPI
 
     def only_in_names(self, sentence: str) -> frozenset[str]:
-        """Of these terms those that a sentence has as part of a name alone: what is FastAPI need not be fast."""
+        """Return those `alone` terms that a sentence has only as part of a name: FastAPI need not be fast."""
         return self.alone - frozenset(analyze(_INNER_CAPITALS.sub(" ", sentence))) if self.alone else self.alone
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:
-        """Signs in code that the question is about."""
+        """Code symbols that the question is about."""
         return symbols_in(self.text)
 
     @cached_property
     def is_name(self) -> bool:
-        """Whether it asks nothing and is but the name of what somebody wants to know of: "testing"."""
+        """Whether it asks nothing and only names a subject: "testing"."""
         return form_of(self.text) == "plain" and not _ASKS.search(self.text)
 
     def alike(self, terms: Collection[str]) -> frozenset[str]:
-        """The question's terms that these words stand for: an `argument` may be what an `option` is asked for."""
+        """Return the question's terms that these words may replace: an `argument` may be an `option`."""
         words = _groups()
         return frozenset(asked for term in terms for asked in words.get(term, ()) if asked in self.weights)
 
     @cached_property
     def _stems(self) -> dict[str, list[str]]:
-        """The terms that are long enough to have a stem, by its beginning."""
+        """The terms long enough to have a stem, by their first letters."""
         stems: dict[str, list[str]] = {}
         for term in self.weights:
             if len(term) >= SHORTEST_STEM:
@@ -159,11 +186,11 @@ class Question:
         return stems
 
     def otherwise(self, sentence: str) -> frozenset[str]:
-        """The question's terms that the sentence speaks of in another relation: `after` what is asked of `during`."""
+        """Return the question's terms that the sentence has in another relation: `after` instead of `during`."""
         return turned(self.relations, sentence) if self.relations else frozenset()
 
     def among(self, terms: Collection[str]) -> frozenset[str]:
-        """The question's terms that these are, or are akin to: `percent` and `percentage` have one stem."""
+        """Return the question's terms that equal or share a stem with these: `percent` and `percentage`."""
         found = {term for term in terms if term in self.weights}
         for term in terms:
             if (compared := _COMPARED.fullmatch(term)) and compared[1] in self.weights:
@@ -174,14 +201,14 @@ class Question:
         return frozenset(found)
 
     def covered(self, terms: Collection[str]) -> float:
-        """The share of the question's weight that the terms carry, from 0 to 1."""
+        """Return the share of the question's weight that the terms cover, from 0 to 1."""
         total = sum(self.weights.values())
         return sum(weight for term, weight in self.weights.items() if term in terms) / total if total else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A sentence of a passage. The features are all between 0 and 1; `cosine` is None until it is measured."""
+    """A sentence of a passage. The features are all between 0 and 1; `cosine` is None until measured."""
 
     passage: Passage
     start: int
@@ -192,14 +219,15 @@ class Candidate:
     context: float  # by the sentence, the three before it, the headings and the title
     around: float  # by the whole passage
     pairs: float  # neighbouring terms of the question that are neighbours here
-    kind: float  # names what the question asks for
-    relative: float  # the passage's score beside the best
-    carried: float  # what its heading and the sentence it points back to add to the coverage
-    lead: float = 0.0  # the passage's score beside the best of the others
+    kind: float  # names the kind of thing asked for
+    relative: float  # the passage's score relative to the best
+    carried: float  # coverage added by its heading and the sentence it points back to
+    lead: float = 0.0  # the passage's score relative to the best of the others
     cosine: float | None = None
-    chosen: float = 0.0  # the log odds a reader gives the sentence, a sixth of them
-    window: float = 0.0  # and those it gives the sentences around it together
-    prior: float = 0.0  # log odds for where it stands, whatever it says
+    chosen: float = 0.0  # a sixth of the log odds that a reader gives the sentence
+    window: float = 0.0  # and of those it gives its window
+    prior: float = 0.0  # log odds for its position, whatever it says
+    by_asked: bool = False  # said in a chat by the speaker in question
 
     def with_cosine(self, cosine: float) -> Candidate:
         return replace(self, cosine=cosine)
@@ -214,7 +242,7 @@ def _log_odds(chance: float) -> float:
 
 
 def read_question(text: str, passages: Sequence[Passage], document_frequency: DocumentFrequency | None) -> Question:
-    """The question's terms weighted by how rare they are in the library, or else among the passages."""
+    """Parse a question and weigh its terms by their rarity in the library, or else among the passages."""
     kind, subject = subject_of(text)
     subject = _in_one_word(subject, document_frequency)
     content = [term for term in analyze(subject) if term not in function_terms()] or analyze(text)
@@ -227,7 +255,10 @@ def read_question(text: str, passages: Sequence[Passage], document_frequency: Do
     alone = frozenset(plain) & frozenset(parts) & weights.keys()
     pairs = frozenset(pairwise(content))
     unknown, others = frozenset(absent & named), frozenset(absent - named)
-    return Question(text, weights, pairs, kind, relations_of(text), unknown, others, alone)
+    speakers = asked_of(text, (name for passage in passages for name in passage.speakers))
+    spoken = frozenset(analyze(" ".join(speakers)))  # the speaker of a sentence already covers the name
+    weights = {term: weight for term, weight in weights.items() if term not in spoken} or weights
+    return Question(text, weights, pairs, kind, relations_of(text), unknown, others, speakers, alone)
 
 
 @cache
@@ -237,7 +268,7 @@ def _groups() -> dict[str, frozenset[str]]:
 
 
 def candidates_of(question: Question, passages: Sequence[Passage]) -> list[Candidate]:
-    """Every sentence of the passages that could stand in an answer, in the order of the passages."""
+    """Return every sentence that could be part of an answer, in the order of the passages."""
     top = max((passage.score for passage in passages), default=0.0)
     seen: set[tuple[str, int, int]] = set()
     found = []
@@ -254,7 +285,7 @@ def candidates_of(question: Question, passages: Sequence[Passage]) -> list[Candi
 
 
 def _in_one_word(subject: str, document_frequency: DocumentFrequency | None) -> str:
-    """The question with `turn off` as `disable` where the documents have that word."""
+    """Replace `turn off` by `disable` in a question if the documents have that word."""
 
     def word(found: re.Match[str]) -> str:
         one = next(one for one, pattern in _PHRASES if pattern.fullmatch(found[0]))
@@ -267,29 +298,28 @@ def _in_one_word(subject: str, document_frequency: DocumentFrequency | None) -> 
 
 @cache
 def function_terms() -> frozenset[str]:
-    """The function words as the analysis spells them."""
+    """Return the function words as the analysis spells them."""
     words = " ".join(FUNCTION_WORDS)
     return frozenset(term for language in ("en", "de", "es", "fr", "ar") for term in analyze(words, language))
 
 
 def known_part(term: str, frequency: DocumentFrequency) -> str:
-    """The number of a term no document has, where they have the number: `fy2023` is a way to write 2023."""
+    """Return the year in an unknown term if documents have the year alone: `fy2023` is a way to write 2023."""
     joined = _JOINED.fullmatch(term)
     return joined[1] if joined and not frequency(term) and frequency(joined[1]) else term
 
 
 def _frequency_among(passages: Sequence[Passage]) -> DocumentFrequency:
     texts = [frozenset(analyze(hit.text)) for passage in passages for hit in passage.hits]
-    # A term of every passage still says something of the library, so that none is weighed at nothing.
+    # A term in every passage still says something about the library, so no term weighs nothing.
     return lambda term: 0.5 * (sum(term in text for text in texts) + 0.5) / (len(texts) + 1)
 
 
 def _weights(terms: Sequence[str], frequency: DocumentFrequency, named: Collection[str]) -> dict[str, float]:
-    """Inverse document frequency (Spärck Jones 1972) of the terms, bounded on both sides.
+    """Return the inverse document frequency (Spärck Jones 1972) of the terms, bounded on both sides.
 
-    A word no document has is mostly another word for one they have, and weighs as much as those on average; a
-    name or a number has no other word and weighs more. In scripts without spaces an unknown term is mostly a
-    pair across two words.
+    A word that no document has is mostly a synonym of one they have, and weighs their average; a name or a number
+    has no synonym and weighs more. In scripts without spaces an unknown term is mostly a pair across two words.
     """
     shares = {term: frequency(term) for term in terms}
     known = {term: _weight(share) for term, share in shares.items() if share > 0}
@@ -309,27 +339,34 @@ def _in_passage(question: Question, passage: Passage, top: float, lead: float, p
     words = said | meant | _named_terms(question, passage.title)
     around, relative = question.covered(words), passage.score / top if top > 0 else 1.0
     before: deque[frozenset[str]] = deque(maxlen=BEFORE)
-    spans = sentence_spans(passage.text)
+    spans = spans_in(passage)
     headers = header_rows(passage.text, spans)
-    asked_about = _named_terms(question, " ".join(passage.speakers))
     opening = 0 if passage.start == 0 else OPENING
+    code = _code_in(passage.text)
+    last_head: Head | None = None
     for place, (start, end) in enumerate(spans):
         ordered = analyze(passage.text[start:end])
         asked = question.among(ordered) - question.only_in_names(passage.text[start:end])
         asked |= question.alike(ordered) & meant if meant else frozenset()
         head = message_of(passage, passage.start + start)
-        asked |= _named_terms(question, head.name) if head else frozenset()
         span = _trim(passage.text, start, end)
         asked |= _named_terms(question, item_above(passage.text, span[0])) if span else frozenset()
         opening = 0 if _HEADING.match(passage.text, start, end) else opening + 1
         headings = headings_at(passage, passage.start + start)
         named = f"{release_at(passage, passage.start + start)} " if question.kind == "version" else ""
         told = head is not None or place in headers or bool(named) or _tells(question, passage.text[start:end], ordered)
+        told = told and not any(begin <= start < finish for begin, finish in code)
         sentence = passage.text[slice(*span)] if span and told and headers.get(place) != place else ""
-        if span and sentence and _can_answer(question, sentence, headings, named):
+        titled = bool(passage.hits[0].pages) and _TITLE.fullmatch(sentence) is not None
+        if head is not None and _is_of_another(question, head.name, sentence):
+            sentence = ""
+        if span and sentence and not titled and _can_answer(question, sentence, headings, named):
             header = passage.text[slice(*spans[headers[place]])] if place in headers else ""
             headed = asked | _named_terms(question, " ".join(headings[-1:]))
+            replies = head is not None and question_before(passage, passage.start + start) is not None
             subject = headed | before[-1] if before and points_back(sentence) else headed
+            earlier = before[-1] if head and before and head == last_head else frozenset()
+            subject = subject.union(*before) if replies else subject  # a question may itself refer to "it"
             widened = headed.union(*before) | _named_terms(question, " ".join((header, passage.title, *headings)))
             own, kind = question.covered(asked), _kind_share(question, named + sentence, in_chat=bool(head))
             yield Candidate(
@@ -349,24 +386,50 @@ def _in_passage(question: Question, passage: Passage, top: float, lead: float, p
                 prior=prior
                 + ON_THE_MATTER * question.covered(_named_terms(question, " ".join(headings)))
                 + (SAYS_IT.get(question.kind, 0.0) if kind else 0.0)
+                + (
+                    AT_ONCE
+                    if question.kind == "definition" and _at_once(question, sentence, passage, headings)
+                    else 0.0
+                )
+                + (ASKED_ABOVE if opening <= OPENING and _is_asked_above(question, headings) else 0.0)
+                + (TITLE if _is_title(passage.text, *span) else 0.0)
                 + (_manner(question, sentence, question.covered(headed)) if prior >= 0 else 0.0)
                 + _introduces(question, sentence, passage.text, span[1], question.covered(headed))
                 + (OPENS if opening <= OPENING and _is_named(question, headings) else 0.0)
                 + (HAS_SYMBOL if has_symbol(sentence, question.symbols) else 0.0)
                 + (IN_REFERENCES if _is_reference(passage.text, *span) else 0.0)
-                + (BY_ANOTHER if head and asked_about and not asked_about & asked else 0.0),
+                + (_by_whom(question, head.name, sentence, question.covered(subject | earlier)) if head else 0.0),
+                by_asked=head is not None and head.name in question.speakers,
             )
         before.append(asked)
+        last_head = head
 
 
 def _prior(question: Question, passage: Passage) -> float:
-    """Release notes tell of everything once; they answer what is asked of releases."""
+    """Lower the odds of release notes, which mention everything once, unless the question is about releases."""
     named = f"{passage.filename} {passage.title} {' '.join(passage.headings[:1])}"
     return IN_RELEASE_NOTES if _RELEASE_NOTES.search(named) and not _OF_RELEASES.search(question.text) else 0.0
 
 
+def _is_of_another(question: Question, name: str, sentence: str) -> bool:
+    """Return whether a speaker other than the one in question talks about themselves."""
+    if not question.speakers or name in question.speakers or is_of_others(question.text):
+        return False
+    return is_of_itself(sentence) and not named_in(sentence, question.speakers)
+
+
+def _by_whom(question: Question, name: str, sentence: str, said: float) -> float:
+    """Return log odds for the speaker of a chat sentence that covers the share `said` of the question."""
+    if name in question.speakers:
+        return BY_THE_ASKED if said >= ON_IT else BESIDE_IT
+    named = named_in(sentence, question.speakers) and len(sentence.split()) >= LEAST_ON_A_NAME
+    if not question.speakers or named or is_of_others(question.text):
+        return 0.0
+    return TO_THE_ASKED if addresses(sentence) else BY_ANOTHER
+
+
 def _manner(question: Question, sentence: str, headed: float) -> float:
-    """What it is worth that a sentence says what to do where that is asked, or only where something is said."""
+    """Return log odds for a sentence that says what to do if that is asked, or that only refers elsewhere."""
     if ELSEWHERE.search(plain_text(sentence)):
         return SAID_ELSEWHERE
     is_step = headed >= ON_IT and form_of(question.text) == "howto" and INSTRUCTS.match(sentence)
@@ -374,7 +437,7 @@ def _manner(question: Question, sentence: str, headed: float) -> float:
 
 
 def _introduces(question: Question, sentence: str, text: str, end: int, headed: float) -> float:
-    """What it is worth that a sentence, which ends in a colon, stands right above a list or code."""
+    """Return log odds for a sentence that ends in a colon right above a list or code."""
     bonus = 0.0 if question.kind == "definition" or headed < ON_IT else INTRODUCES.get(form_of(question.text), 0.0)
     if not bonus or not _BELOW.match(text, end - 1):
         return 0.0
@@ -385,13 +448,48 @@ def _introduces(question: Question, sentence: str, text: str, end: int, headed: 
 
 
 def _is_named(question: Question, headings: tuple[str, ...]) -> bool:
-    """Whether the heading right over a sentence names what is asked about and nothing else."""
-    terms = frozenset(analyze(headings[-1])) - function_terms() if headings and question.is_name else frozenset()
+    """Return whether the heading right above a sentence names the subject of the question and nothing else."""
+    asks = question.is_name or question.kind == "definition"
+    terms = frozenset(analyze(without_number(headings[-1]))) - function_terms() if headings and asks else frozenset()
     return bool(terms) and question.among(terms) >= question.weights.keys() and len(terms) <= len(question.weights)
 
 
+def _at_once(question: Question, sentence: str, passage: Passage, headings: tuple[str, ...]) -> bool:
+    return defines_at_once(sentence, question.text, f"{passage.title} {passage.filename} {' '.join(headings)}")
+
+
+def _is_asked_above(question: Question, headings: tuple[str, ...]) -> bool:
+    """Return whether the heading right above a sentence asks the same: each has most of the other's words."""
+    if not headings or not headings[-1].endswith("?"):
+        return False
+    asked = frozenset(analyze(headings[-1])) - function_terms()
+    said = question.among(asked)
+    return question.covered(said) >= ALIKE and len(said) >= ALIKE * len(asked)
+
+
+def _code_in(text: str) -> list[tuple[int, int]]:
+    """Find the blocks of code between two fences; one may begin before the text, or end after it."""
+    bounds = [place for fence in _FENCE.finditer(text) for place in (fence.start(), fence.end())]
+    if len(bounds) % 4:
+        ends_first = _closes(text, bounds[1])
+        bounds = [0, 0, *bounds] if ends_first else [*bounds, len(text), len(text)]
+    return [(begin, end) for begin, end in zip(bounds[::4], bounds[3::4], strict=True)]
+
+
+def _closes(text: str, end: int) -> bool:
+    """Return whether nothing or a blank line follows a fence: it is then the closing one."""
+    return re.match(r"[ \t]*(?:\n[ \t]*(?:\n|\Z)|\Z)", text[end:]) is not None
+
+
+def _is_title(text: str, start: int, end: int) -> bool:
+    """Return whether a few words without a stop are alone above a paragraph: a caption, the title of a note."""
+    alone = (start == 0 or text[:start].endswith("\n\n")) and _TITLED.match(text, end) is not None
+    words = text[start:end].split()
+    return alone and len(words) <= LONGEST_TITLE and not _ENDED.search(text[start:end]) and ":" not in text[start:end]
+
+
 def _is_reference(text: str, start: int, end: int) -> bool:
-    """Whether a journal with its year, volume and pages stands in a sentence, or behind it on its line."""
+    """Return whether a journal with its year, volume and pages is in a sentence, or after it on its line."""
     line = text.find("\n", end)
     return _REFERENCE.search(text, start, min(end + BEHIND, line if line >= 0 else len(text))) is not None
 
@@ -416,7 +514,7 @@ def _kind_share(question: Question, text: str, *, in_chat: bool = False) -> floa
 
 
 def _trim(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """The span without list marks and white space around it, or None when nothing is left."""
+    """Trim list marks and white space from a span; None if nothing is left."""
     if _HEADING.match(text, start, end):
         return None
     lead = _LEAD.match(text, start, end)
@@ -429,25 +527,27 @@ _ASKS = re.compile(r"[?？]|^\W*(?:what|who|whom|whose|when|where|which|why|how)
 
 
 def _tells(question: Question, sentence: str, ordered: Sequence[str]) -> bool:
-    """Whether a sentence has a word that the question has not; `Cell culture.` does not say how cells were cultured."""
+    """Return whether a sentence has a word the question lacks; `Cell culture.` does not say how cells were cultured."""
     if form_of(question.text) == "yesno" or sentence.rstrip().endswith((":", "：")) or not _ASKS.search(question.text):
-        return True  # what introduces a list may say no more than the question does; keywords look for what has them
+        return True  # a list's introduction may say no more than the question; keywords look for sentences with them
     known = function_terms() | frozenset(analyze(question.text))
     return any(term not in known and not question.among((term,)) for term in ordered)
 
 
 def _can_answer(question: Question, sentence: str, headings: tuple[str, ...], named: str = "") -> bool:
-    """Not a heading, a rule of a table, a question, or a run too long to be read as a sentence.
+    """Reject a heading, a rule of a table, a question, or a run too long to be a sentence.
 
-    Nor one that speaks of another time than the question, nor, where a colour or a version is asked for, one that
-    names none, nor does `named`, the release it stands under.
+    Also reject a sentence about another time than the question, and, if the question asks for a colour or a version,
+    one without any, unless `named`, the release it belongs to, has one.
     """
-    if len(sentence) > MAX_SENTENCE or _RULE.match(sentence) or _DIRECTIVE.match(sentence) or sentence in headings:
+    if len(sentence) > MAX_SENTENCE or _RULE.match(sentence) or _DIRECTIVE.match(sentence):
         return False
+    if any(heading.endswith(sentence) for heading in headings):
+        return False  # a heading, or what follows its number
     if sentence.endswith(("?", "？", "؟")) or question.otherwise(sentence):
         return False
     if question.kind in ("colour", "version") and not names_kind(named + sentence, question.kind, question.text):
         return False
     if not _PLAIN_WORD.search(sentence) or _ROWS.search(sentence):
-        return False  # a path, a macro, a line of code; rows of a table that run into each other
-    return bool(_ENDED.search(sentence)) or len(analyze(sentence)) >= 3
+        return False  # a path, a macro, a line of code; rows of a table run together
+    return not _PAGE_LINE.search(sentence) and (bool(_ENDED.search(sentence)) or len(analyze(sentence)) >= 3)

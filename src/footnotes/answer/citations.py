@@ -1,8 +1,8 @@
-"""Any text that claims to answer → an answer whose every footnote holds.
+"""Turns any text that claims to answer into an answer whose every footnote holds.
 
-The model's own markers are taken out and none of them is believed: each sentence is aligned with the retrieved
-passages by our own code. What nothing supports is flagged, or removed under `strict`, where a text in which nothing
-is supported becomes an abstention. What states nothing is left alone.
+The model's own markers are removed and never trusted: our own code aligns each sentence with the retrieved passages.
+Unsupported sentences are flagged, or removed under `strict`, where a text without any support becomes an abstention.
+Text that states nothing is left alone.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """A text without markers, its footnotes, and the spans nothing supports. An abstention has neither.
+    """A text without markers, its footnotes, and its unsupported spans. An abstention has neither.
 
-    `uncertain` are the spans with a footnote on which the checks do not agree.
+    `uncertain` are spans with a footnote on which the checks disagree.
     """
 
     text: str
@@ -42,7 +42,7 @@ class Footnotes:
         self._markers: dict[tuple[str, int, int], int] = {}
 
     def add(self, support: Support, offset: int) -> Citation:
-        """The footnote for a support; `offset` is where its sentence begins in the answer."""
+        """Return the footnote for a support; `offset` is where its sentence begins in the answer."""
         passage = support.passage
         key = (passage.document_id, support.start, support.end)
         marker = self._markers.setdefault(key, len(self._markers) + 1)
@@ -67,15 +67,15 @@ class Footnotes:
 def cite(
     text: str, passages: Sequence[Passage], *, question: str = "", strict: bool = False, reader: Reader | None = None
 ) -> Cited:
-    """The text with a footnote for every sentence the passages support.
+    """Add a footnote to every sentence of a text that the passages support.
 
-    `passages` are in the order the model saw them, so that its markers can be told apart from inventions.
+    `passages` are in the order the model saw them, so that invented markers can be detected.
     """
     return cite_with(Aligner(passages, question, reader), text, strict=strict)
 
 
 def cite_with(aligner: Aligner, text: str, *, strict: bool = False) -> Cited:
-    """As `cite`, with passages that are ready to be compared."""
+    """Do the same as `cite`, with passages prepared for comparison."""
     clean, markers = without_markers(text)
     footnotes = Footnotes()
     written, citations, unsupported, uncertain = "", list[Citation](), list[Span](), list[Span]()
@@ -96,11 +96,11 @@ def cite_with(aligner: Aligner, text: str, *, strict: bool = False) -> Cited:
     if not citations and says_it_does_not_know(written):
         return Cited(written, (), (), abstained=True)
     if not citations and not unsupported:
-        unsupported.append((0, len(written)))  # "Yes." alone, or code alone: nothing shows that it answers
+        unsupported.append((0, len(written)))  # "Yes." alone, or code alone: nothing shows that this answers
     return Cited(written, tuple(citations), tuple(unsupported), uncertain=tuple(uncertain))
 
 
 def named_at(markers: Sequence[Marker], start: int, end: int) -> frozenset[int]:
-    """The passages that the markers in a sentence, or right after it, name."""
+    """Return the passages named by markers in a sentence or right after it."""
     inside = (marker.numbers for marker in markers if start < marker.position <= end)
     return frozenset().union(*inside)

@@ -1,4 +1,4 @@
-"""A model's text → its claims. Markup, openings and courtesies state nothing: they are neither judged nor cited."""
+"""Splits a model's text into claims. Markup, openings and courtesies state nothing: they are not judged or cited."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from footnotes.text.sentences import sentence_spans
 
 Stated = tuple[int, int, str, bool]
-"""Start and end of a sentence, the white space before it, and whether it states anything."""
+"""A sentence: its start and end, the white space before it, and whether it states anything."""
 
 _LEAD = re.compile(r"(?:\s*(?:[-*+•‣◦>]|#{1,6}|\(?\d{1,3}[.)]|\(?[a-z][.)]|\|)(?=\s))*\s*")
 _OPENING = re.compile(
@@ -49,7 +49,7 @@ _ADDED = re.compile(r"\d|`|\b[a-z]+[A-Z_]\w")
 
 
 def claims_in(text: str, begin: int = 0) -> Iterator[Stated]:
-    """Every sentence from `begin` on; code in a fence is one piece that states nothing."""
+    """Yield every sentence from `begin` on; fenced code is one piece that states nothing."""
     last = begin
     for start, end, code in _pieces(text, begin):
         yield start, end, text[last:start], not code and _states(text, start, end)
@@ -57,7 +57,7 @@ def claims_in(text: str, begin: int = 0) -> Iterator[Stated]:
 
 
 def claim_in(sentence: str) -> tuple[int, int]:
-    """The span of what a sentence states, without list marks and openings before it and marks of emphasis around it."""
+    """Return the span of a sentence's statement, without list marks, openings and marks of emphasis around it."""
     begin = _end_of(_LEAD, sentence, 0)
     for _ in range(3):
         further = _end_of(_LEAD, sentence, _end_of(_TITLE, sentence, _end_of(_OPENING, sentence, begin)))
@@ -69,7 +69,7 @@ def claim_in(sentence: str) -> tuple[int, int]:
 
 
 def says_it_does_not_know(text: str) -> bool:
-    """Does a text, in which nothing is supported, say that the documents do not answer?"""
+    """Return whether a text without any support says that the documents do not answer."""
     return _UNKNOWN.search(text) is not None
 
 
@@ -79,7 +79,7 @@ def _end_of(pattern: re.Pattern[str], text: str, begin: int) -> int:
 
 
 def _pieces(text: str, begin: int) -> Iterator[tuple[int, int, bool]]:
-    """The sentences, and the fences between them."""
+    """Yield the sentences, and the fences between them."""
     last = begin
     for fence in _FENCE.finditer(text):
         if fence.end() <= begin:
@@ -105,7 +105,7 @@ def _states(text: str, start: int, end: int) -> bool:
 
 
 def _is_header(text: str, start: int, end: int) -> bool:
-    """A row of cells right above the rule of a table."""
+    """Return whether a span is a row of cells right above the rule of a table."""
     if "|" not in text[start:end]:
         return False
     line = text.find("\n", end)

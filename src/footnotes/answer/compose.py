@@ -1,4 +1,4 @@
-"""Chosen sentences → the text of an extractive answer with its footnotes, or the nearest passages with theirs."""
+"""Writes an extractive answer from the chosen sentences, or shows the nearest passages, with footnotes."""
 
 from __future__ import annotations
 
@@ -7,28 +7,38 @@ import re
 from footnotes.answer.candidates import Candidate
 from footnotes.answer.context import ReadText
 from footnotes.answer.disagree import DISAGREE
-from footnotes.answer.extend import extended, rendered
+from footnotes.answer.extend import extended, rendered, with_rest
 from footnotes.answer.extractive import ABSTENTION, Extract
 from footnotes.answer.hints import item_above, points_back
-from footnotes.answer.passages import Passage, headings_at, lines_of, message_of, origin_of, page_of, release_at
+from footnotes.answer.passages import (
+    Passage,
+    headings_at,
+    lines_of,
+    message_of,
+    origin_of,
+    page_of,
+    question_before,
+    release_at,
+    without_number,
+)
 from footnotes.answer.plain import plain_text
 from footnotes.answer.questions import Form
-from footnotes.answer.speakers import day_before, is_relative, opens_message
 from footnotes.errors import FootnotesError
 from footnotes.text.analysis import analyze
+from footnotes.text.turns import day_above
 from footnotes.types import Citation
 
 PASSAGES_FOUND = "No sentence in these documents answers this for certain. These passages are the nearest:"
 NEAREST = 3
-"""Passages shown where no sentence answers."""
+"""Passages shown if no sentence answers."""
 FEWEST = 3
-"""Words a sentence must have to be shown as a passage."""
+"""The minimum words of a sentence to be shown as a passage."""
 NEAR = 0.4
-"""The share of the question's weight that a passage must speak of to be near."""
+"""The share of the question's weight that a near passage must cover."""
 LONGEST_HEADING = 80
 REPEATED = 0.7
 DAY_ABOVE = 20_000
-"""Characters above a message in which the day of its conversation is looked for."""
+"""Characters above a message that are searched for the day of its conversation."""
 _STANDS_FOR_NOTHING = re.compile(
     r"it(?:['’]s| is| was) (?:\S+ ){1,3}(?:to|that)\b|(?:this|these|those|such|both) \S+ing\b", re.I
 )
@@ -38,14 +48,16 @@ _ENDED = re.compile(r"[.!?…。！？؟۔:][\"'”’»)\]]*\Z")
 def written(
     extracted: Extract, form: Form = "plain", read: ReadText | None = None, opening: str = ""
 ) -> tuple[str, tuple[Citation, ...]]:
-    """The answer's text and its footnotes; the abstention when there are none. `opening` goes before them."""
+    """Return the answer's text, after `opening`, and its footnotes; without any sentence, the abstention."""
     if not extracted.sentences:
         return ABSTENTION, ()
     text, citations = f"{DISAGREE}\n\n" if extracted.disagree else opening, list[Citation]()
     for candidate, _ in extracted.sentences:
         whole = extended(candidate, form, read)
+        if extracted.whole and whole is candidate and not citations:
+            whole = with_rest(candidate, read)
         if any(_overlaps(whole, citation) for citation in citations):
-            whole = candidate  # what it goes on from is said already
+            whole = candidate  # the answer already has the sentence it continues
         if any(_overlaps(whole, citation) or _repeats(whole.text, citation.quote) for citation in citations):
             continue
         piece = as_written(whole.text)
@@ -63,51 +75,53 @@ def written(
 
 
 def _item_above(candidate: Candidate, answer: str) -> str:
-    """The item that one below it belongs to, which says what "it" is there; empty where the answer has it already."""
+    """Return the parent of a list item, which says what "it" is there; empty if the answer already has it."""
     at = candidate.start - candidate.passage.start
     above = plain_text(item_above(candidate.passage.text, at)).rstrip(" .:") if at >= 0 else ""
     return above if len(above) <= LONGEST_HEADING and above not in answer else ""
 
 
 def _said_by(candidate: Candidate, read: ReadText | None) -> str:
-    """Who says a sentence of a chat where it does not say so itself, and the day where it tells a time by that."""
-    passage, at = candidate.passage, candidate.start - candidate.passage.start
+    """Return who says a chat sentence, when, and the question it replies to: in brackets, as it is no quote."""
+    passage = candidate.passage
     head = message_of(passage, candidate.start)
     if head is None:
         return ""
-    who = "" if opens_message(passage.text, at, head) else f"{head.text}: "
-    when = _day_of(passage, candidate.start, read) if is_relative(candidate.text) else ""
-    return f"[{when}] {who}" if when and when not in who + candidate.text else who
+    day = _day_of(passage, candidate.start, read)
+    when = head.when if day in head.when else f"{day} {head.when}".rstrip()
+    asked = question_before(passage, candidate.start)
+    reply = f", asked “{as_written(passage.text[slice(*asked)])}”" if asked else ""
+    return f"[{', '.join(filter(None, (head.name, when)))}{reply}] "
 
 
 def _day_of(passage: Passage, start: int, read: ReadText | None) -> str:
-    """The day above a message: in its passage, over it as a heading, or further up in the document."""
-    if day := day_before(passage.text, start - passage.start):
+    """Find the day above a message: in its passage, in the heading above, or further up in the document."""
+    if day := day_above(passage.text, start - passage.start):
         return day
-    headings = " ".join(headings_at(passage, start))
-    if day := day_before(headings, len(headings)):
+    headings = "\n".join(headings_at(passage, start))
+    if day := day_above(headings, len(headings)):
         return day
     if read is None:
         return ""
     try:
         above = read(passage.document_id, max(0, start - DAY_ABOVE), start)
-    except FootnotesError:  # deleted since it was found
+    except FootnotesError:  # the document was deleted after the search
         return ""
-    return day_before(above, len(above))
+    return day_above(above, len(above))
 
 
 def _antecedent(candidate: Candidate) -> str:
-    """What "it" at the head of a sentence stands for where no sentence before says it: the heading over it."""
+    """Return what an opening "it" stands for if no sentence before it says: the heading above."""
     if not points_back(candidate.text) or _STANDS_FOR_NOTHING.match(candidate.text):
         return ""
     headings = headings_at(candidate.passage, candidate.start)
-    about = plain_text(headings[-1]) if headings else ""
+    about = plain_text(without_number(headings[-1])) if headings else ""
     said = set(analyze(candidate.text))
     return about if len(about) <= LONGEST_HEADING and set(analyze(about)) - said else ""
 
 
 def nearest_passages(extracted: Extract) -> tuple[str, tuple[Citation, ...]] | None:
-    """The best passages, each under its place, with a footnote; None when nothing is near."""
+    """Return the best passages, each under its place, with a footnote; None if nothing is near."""
     text, citations, seen = PASSAGES_FOUND, list[Citation](), set[tuple[str, int]]()
     for candidate in extracted.near:
         passage = candidate.passage
@@ -130,14 +144,14 @@ def nearest_passages(extracted: Extract) -> tuple[str, tuple[Citation, ...]] | N
 
 
 def as_written(quote: str) -> str:
-    """A quote as it stands in an answer: without markup, unless nothing else is in it, and without a colon that leads
-    to what the answer does not have."""
+    """Return a quote for an answer: without markup, unless it is nothing else, and without a colon that introduces what
+    the answer lacks."""
     text = rendered(quote) or " ".join(quote.split())
     return f"{text[:-1]}." if text.endswith(":") and text[-2:-1] not in " :" else text
 
 
 def _between(text: str, piece: str) -> str:
-    """What stands between two pieces: a space after a sentence, a line where one of the two has lines of its own."""
+    """Return the separator of two pieces: a space after a sentence, a line break if one of them has several lines."""
     if not text:
         return ""
     if "\n" in piece or "\n" in text.rpartition("\n\n")[2]:
@@ -151,7 +165,7 @@ def _overlaps(candidate: Candidate, citation: Citation) -> bool:
 
 
 def _repeats(text: str, other: str) -> bool:
-    """Whether a list says what one before it said: most words of the shorter stand in the longer."""
+    """Return whether a list repeats an earlier one: most words of the shorter are in the longer."""
     one, two = frozenset(analyze(text)), frozenset(analyze(other))
     fewer = min(len(one), len(two))
     return "\n" in text and "\n" in other and fewer > 0 and len(one & two) >= REPEATED * fewer

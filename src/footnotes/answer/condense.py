@@ -1,4 +1,4 @@
-"""A question in a conversation → a question that stands alone."""
+"""Rewrites a question of a conversation into one that stands alone."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from footnotes.text.analysis import analyze
 from footnotes.types import Turn
 
 TURNS = 6
-"""Turns of the conversation that are looked at, the last ones."""
+"""The last turns of the conversation, which alone are read."""
 SHOWN_CHARACTERS = 1_000
 SAID_CHARACTERS = 6_000
-"""Characters of the last answer that a model is shown; its end, where it may have broken off."""
+"""Characters of the last answer shown to a model: its end, as it may have broken off there."""
 MAX_TOKENS = 120
 LONGEST = 500
 
@@ -48,14 +48,14 @@ _STANDS_FOR = re.compile(r"\b(?:it|that|this|them|they)\b(?!\s+(?:is|are|\w+s)\b
 _PLACES = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1}
 _LISTED = re.compile(r"^[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+(.+)$", re.MULTILINE)
 FRAGMENT = 3
-"""Words up to which a question with one word of its own is a fragment: "For trainees?"."""
+"""The maximum words of a fragment, a question with one content word: "For trainees?"."""
 MOST_NAMED = 6
-"""Words that may be named by it; more are a question of their own."""
+"""The maximum words that a fragment may name; more are a separate question."""
 _CONTINUING = re.compile(r"^\s*(?:and|but|also|what about|how about|und|aber|y|pero|et|mais)\b", re.IGNORECASE)
 
 
 def needs_context(question: str) -> bool:
-    """Whether a question points back at what was said before."""
+    """Return whether a question points back to the conversation."""
     if _CONTINUING.search(question) or _POINTING.search(question):
         return True
     said = content_terms(question)
@@ -63,18 +63,18 @@ def needs_context(question: str) -> bool:
 
 
 def content_terms(question: str) -> list[str]:
-    """What a question says beside its function words."""
+    """Return the terms of a question that are not function words."""
     return [term for term in analyze(question) if term not in function_terms()]
 
 
 def what_to_answer(question: str, standalone: str) -> str:
-    """Which sentences answer is decided by the new question where it says enough: the one before was answered."""
+    """Return the question to choose sentences by: the new one if it says enough, as the one before was answered."""
     joined = standalone != question and standalone.endswith(question)
     return question if joined and len(content_terms(question)) >= 2 else standalone
 
 
 def last_said(history: Sequence[Turn]) -> tuple[Turn, ...]:
-    """The last question and its answer, which "make that a table" and "go on" speak of; nothing before an answer."""
+    """Return the last question and its answer, for "make that a table" and "go on"; nothing before an answer."""
     if len(history) < 2 or (history[-2].role, history[-1].role) != ("user", "assistant"):
         return ()
     asked, answered = history[-2:]
@@ -82,9 +82,9 @@ def last_said(history: Sequence[Turn]) -> tuple[Turn, ...]:
 
 
 def condense_by_rule(question: str, history: Sequence[Turn]) -> str:
-    """The question with the last question of the same person in front, where it points back at it.
+    """Put the same person's last question in front of a question that points back to it.
 
-    "What about the cello?" asks the same of something else, which takes the place of what was asked about before.
+    "What about the cello?" asks the same about something else, which replaces the earlier subject.
     """
     before = [turn.text for turn in history[-TURNS:] if turn.role == "user" and turn.text.strip()]
     if not before or not needs_context(question):
@@ -96,7 +96,7 @@ def condense_by_rule(question: str, history: Sequence[Turn]) -> str:
 
 
 def _with_topic(question: str, last: str) -> str | None:
-    """The question with what the one before asked about in the place of "it" or "that"."""
+    """Replace "it" or "that" in a question by the subject of the one before."""
     topic, pronoun = _TOPIC.match(last), _STANDS_FOR.search(question)
     if topic is None or pronoun is None or len(content_terms(question)) == 0:
         return None
@@ -107,7 +107,7 @@ def _with_topic(question: str, last: str) -> str | None:
 
 
 def _item_named(question: str, history: Sequence[Turn]) -> str | None:
-    """The question with the item of the last answer's list in the place of "the second one"."""
+    """Replace "the second one" in a question by that item of the last answer's list."""
     found = _ORDINAL.search(question)
     said = next((turn.text for turn in reversed(history[-TURNS:]) if turn.role == "assistant"), "")
     items = [match[1].strip() for match in _LISTED.finditer(said)]
@@ -121,11 +121,11 @@ def _item_named(question: str, history: Sequence[Turn]) -> str | None:
 
 
 def _of_another(question: str, last: str) -> str | None:
-    """The last question, asked of what this one names; None where it names nothing or there is no place for it."""
+    """Ask the last question about what this one names; None if it names nothing or nothing can be replaced."""
     named = _ABOUT.match(question)
     if named is None or _POINTING.search(named[1]) or len(named[1].split()) > MOST_NAMED:
         return None
-    # "for a violin" gives way to "a cello"; without a preposition only like gives way to like: "the …" to "the …".
+    # "a cello" replaces "for a violin"; without a preposition only like replaces like: "the …" and "the …".
     alike = re.match(_ARTICLE, named[1], re.IGNORECASE)
     place = _AFTER_PREPOSITION.match(last) or (_AFTER_ARTICLE.match(last) if alike else None)
     return f"{place[1]} {named[1]}?" if place else None
@@ -134,7 +134,7 @@ def _of_another(question: str, last: str) -> str | None:
 def condense_by_model(
     question: str, history: Sequence[Turn], model: ChatModel, *, deadline: Deadline
 ) -> tuple[str, Reply]:
-    """The question as the model rewrites it, and its reply; the question itself when the reply is of no use."""
+    """Return the question as rewritten by the model, and its reply; the original question if the reply is useless."""
     said = "\n".join(f"{turn.role}: {' '.join(turn.text.split())[:SHOWN_CHARACTERS]}" for turn in history[-TURNS:])
     asked = f"Conversation:\n{escaped(said)}\n\nLast question: {escaped(question)}\n\nStandalone question:"
     request = ChatRequest(

@@ -1,8 +1,8 @@
-"""Whether a claim joins a condition of its source to the consequence of another one, or turns the two around.
+"""Detects claims that join a condition of their source to the consequence of another, or swap the two.
 
-"Free when the repair is ordered, and 40 euros otherwise" does not support "40 euros when the repair is ordered": all
-words are there, and the sentence says the reverse. "If the alarm rings, the door opens" does not support "If the door
-opens, the alarm rings".
+"Free when the repair is ordered, and 40 euros otherwise" does not support "40 euros when the repair is ordered": it has
+all the words, but says the reverse. "If the alarm rings, the door opens" does not support "If the door opens, the alarm
+rings".
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _SENTENCE = re.compile(r"(?<=[.!?;])\s+")
 _ALIKE = {"if": "when", "once": "when", "where": "when", "provided": "when", "else": "otherwise"}
 _WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
 MOST_WORDS = 4
-"""Content words of a condition that no comma ends."""
+"""The maximum content words of a condition that no comma ends."""
 ENOUGH = 0.6
-"""The share of them that a clause must hold to be the same condition."""
+"""The share of them that a clause must contain to be the same condition."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Clause:
-    """What a clause says, and under which condition."""
+    """The content of a clause, and its condition."""
 
     words: frozenset[str]
     marker: str
@@ -39,7 +39,7 @@ class _Clause:
 
 
 def misjoined(claim: str, source: str) -> bool:
-    """Does a clause of the claim say under one condition what the source says under another?"""
+    """Return whether a clause of the claim says under one condition what the source says under another."""
     given = list(_clauses(source))
     if len(given) < 2:
         return False
@@ -47,7 +47,7 @@ def misjoined(claim: str, source: str) -> bool:
 
 
 def turned_around(claim: str, source: str) -> bool:
-    """Does the claim state as the consequence what its source has as the condition, and the other way round?"""
+    """Return whether the claim swaps condition and consequence of its source."""
     said, given = _conditional(claim), [each for part in _SENTENCE.split(source) if (each := _conditional(part))]
     return said is not None and any(
         said.marker == other.marker
@@ -59,7 +59,7 @@ def turned_around(claim: str, source: str) -> bool:
 
 
 def _conditional(sentence: str) -> _Clause | None:
-    """What a sentence with one condition says, and the condition, which stands in front or behind."""
+    """Split a sentence with one condition into its content and the condition, which may come first or last."""
     found = list(_TURNABLE.finditer(sentence))
     if len(found) != 1:
         return None
@@ -85,7 +85,7 @@ def _is_misjoined(clause: _Clause, given: Sequence[_Clause]) -> bool:
     said = clause.words - clause.condition
     numbers = set(filter(_is_number, said))
     facts = [places for word in numbers or said if (places := _places(word, given))]
-    # Words that stand under both conditions tell nothing; one that stands only under another one does.
+    # Words under both conditions prove nothing; a word that is only under another condition does.
     apart = [places for places in facts if not places & same and all(given[at].marker for at in places)]
     return len(apart) >= (1 if numbers else 2) and len(apart) * 2 > len(facts)
 
@@ -116,6 +116,6 @@ def _is_number(word: str) -> bool:
 
 
 def _content(text: str) -> list[str]:
-    """The words that mean something, without their plural."""
+    """Return the content words, in the singular."""
     words = [word.lower() for word in _WORD.findall(text) if word not in ("s", "S")]
     return [word.removesuffix("s") for word in words if word not in FUNCTION_WORDS and not _MARKER.fullmatch(word)]

@@ -1,4 +1,4 @@
-"""Hits → the passages a model is shown: chosen within a budget of tokens, merged, in reading order."""
+"""Turns hits into the passages for a model: chosen within a budget of tokens, merged, in reading order."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from footnotes.types import Hit
 
 Count = Callable[[str], int]
 ReadText = Callable[[str, int, int], str]
-"""Canonical text of a document from start to end."""
+"""Returns the canonical text of a document from start to end."""
 
 CLOSE = 0.95
-"""Hits within this share of the best remaining score count as equal; another document then goes first."""
+"""Hits with at least this share of the best remaining score count as equal; another document then goes first."""
 DUPLICATE = 0.9
 MAX_GAP = 400
-"""Characters between two neighbouring chunks that are read from the store to make them one passage."""
+"""The largest gap in characters between neighbouring chunks that is read from the store to join them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a model is shown. Passages stand by document, then position; the n-th is `[n]`."""
+    """The passages for a model, sorted by document, then position; the n-th is `[n]`."""
 
     passages: tuple[Passage, ...]
     tokens: int
@@ -31,7 +31,7 @@ class Context:
     duplicates: int
 
     def note(self) -> str:
-        """What was left out, in a sentence; empty when nothing was."""
+        """Return a sentence about what was left out; empty if nothing was."""
         notes = []
         if self.dropped:
             notes.append(f"{len(self.dropped)} of the hits with the lowest scores did not fit the model's context")
@@ -41,14 +41,14 @@ class Context:
 
 
 def build_context(hits: Sequence[Hit], *, budget: int, count: Count, read: ReadText | None = None) -> Context:
-    """Whole chunks up to the budget, best first, several documents where scores are close."""
+    """Choose whole chunks up to the budget, best first, from several documents if scores are close."""
     distinct = _distinct(sorted(hits, key=lambda hit: -hit.score))
     chosen: list[Hit] = []
     used = 0
     ordered = _spread(distinct)
     for hit in ordered:
         cost = count(hit.text) + count(_label(hit.filename, hit.pages, hit.headings)) + 8
-        # Everything after the first that does not fit has a lower score: none of it may take its place.
+        # Everything after the first that does not fit has a lower score: nothing may replace it.
         if used + cost > budget:
             break
         chosen.append(hit)
@@ -59,7 +59,7 @@ def build_context(hits: Sequence[Hit], *, budget: int, count: Count, read: ReadT
 
 
 def heading_of(number: int, passage: Passage) -> str:
-    """`[n] filename, p. N, heading`; of source code `[n] path:line-line @ commit (file), heading`; wikis alike."""
+    """Format `[n] filename, p. N, heading`; code as `[n] path:line-line @ commit (file), heading`; wikis alike."""
     path, commit = origin_of(passage)
     if path:
         place = source_place(path, lines_of(passage, passage.start, passage.end), commit)
@@ -73,7 +73,7 @@ def heading_of(number: int, passage: Passage) -> str:
 
 
 def _type_of(passage: Passage) -> str:
-    """What a file of a repository or a page of a wiki is, and the file it describes: ` (module, src/auth.py)`."""
+    """Return the type of a repository file or wiki page, and the file it describes: ` (module, src/auth.py)`."""
     told = passage.hits[0].metadata
     words = [word for name in ("type", "describes") if isinstance(word := told.get(name), str) and word]
     return f" ({', '.join(words)})" if isinstance(told.get("type"), str) and words else ""
@@ -94,7 +94,7 @@ def _page_range(passage: Passage) -> tuple[int, int] | None:
 
 
 def _distinct(hits: list[Hit]) -> list[Hit]:
-    """The hits without those that say the same as a better one."""
+    """Remove hits that say the same as a better one."""
     kept: list[tuple[Hit, frozenset[str]]] = []
     for hit in hits:
         terms = frozenset(analyze(hit.text))
@@ -104,7 +104,7 @@ def _distinct(hits: list[Hit]) -> list[Hit]:
 
 
 def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Jaccard similarity of the terms."""
+    """Compare terms by their Jaccard similarity."""
     smaller, larger = sorted((len(one), len(other)))
     if not larger or smaller < DUPLICATE * larger:
         return False
@@ -112,7 +112,7 @@ def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def _spread(hits: list[Hit]) -> list[Hit]:
-    """By score, but among hits as good as equal those of documents that have given least come first."""
+    """Sort by score, but among nearly equal hits put documents with the fewest hits so far first."""
     remaining, ordered = list(hits), list[Hit]()
     given: dict[str, int] = {}
     while remaining:
@@ -126,7 +126,7 @@ def _spread(hits: list[Hit]) -> list[Hit]:
 
 
 def _with_gaps(hits: list[Hit], read: ReadText) -> list[Hit]:
-    """Neighbouring chunks with the few characters between them added to the first, so that they merge."""
+    """Add the few characters between neighbouring chunks to the first, so that they merge."""
     by_place = {(hit.document_id, hit.index): hit for hit in hits}
     return [_extend(hit, by_place.get((hit.document_id, hit.index + 1)), read) for hit in hits]
 
@@ -138,6 +138,6 @@ def _extend(hit: Hit, following: Hit | None, read: ReadText) -> Hit:
 
 
 def _reading_order(passage: Passage, merged: list[Passage]) -> tuple[int, int]:
-    """Documents in the order of their best passage, then by position."""
+    """Return a sort key: documents in the order of their best passage, then positions."""
     best = min(other.rank for other in merged if other.document_id == passage.document_id)
     return best, passage.start

@@ -1,4 +1,4 @@
-"""A question of several parts → its parts, by rule."""
+"""Splits a question of several parts by rule."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from footnotes.text.analysis import analyze
 
 MAX_PARTS = 4
 LONGEST = 500
-"""A longer question is left as it is: it is a text rather than a question."""
+"""A longer question is not split: it is a text rather than a question."""
 _BETWEEN = re.compile(
     r"\bdifferences?\b.{0,40}?\bbetween\s+(?P<one>.+?)\s+(?:and|or)\s+(?P<other>.+?)[?.]?\s*\Z"
     r"|\bhow (?:does|do|is|are)\s+(?P<this>.+?)\s+(?:compare[ds]?|differ|different)\s+(?:to|with|from)"
@@ -29,7 +29,7 @@ _EACH = re.compile(
     r"(?P<other>[^,;?]{2,60}?)(?=[?.]?\s*\Z)",
     re.IGNORECASE,
 )
-"""What is asked of each of two: "what came from Bonn and from Rome"."""
+"""Matches a question about each of two things: "what came from Bonn and from Rome"."""
 _COMPARED = re.compile(
     r"\b(?:compare|difference[s]? between|(?:more|less|older|larger|longer|higher|better)\b.{0,40}?,)\s+(?P<one>.+?)"
     r"\s+(?:and|or|with|to|versus|vs\.?)\s+(?P<other>.+?)[?.]?\s*\Z",
@@ -38,7 +38,7 @@ _COMPARED = re.compile(
 
 
 def parts_of(question: str) -> list[str]:
-    """The single questions a question is made of; itself when it is one."""
+    """Return the single questions in a question; itself if it is one."""
     if len(question) > LONGEST:
         return [question]
     if compared := _COMPARED.search(question):
@@ -55,28 +55,28 @@ def parts_of(question: str) -> list[str]:
 
 
 def sides_of(question: str) -> tuple[str, str] | None:
-    """The two things a question compares; None where it compares none."""
+    """Return the two things a question compares; None if it compares none."""
     found = _BETWEEN.search(question)
     sides = [side.strip() for side in found.groups() if side] if found else []
     return (_with_shared_noun(*sides), sides[1]) if len(sides) == 2 else None
 
 
 def _with_shared_noun(one: str, other: str) -> str:
-    """The first of two sides with the plural they share: "path" of "path and query parameters" is "path parameters"."""
+    """Add the shared plural to the first side: "path" of "path and query parameters" becomes "path parameters"."""
     shared = re.fullmatch(r"(\w+) ([a-z]{2,}[a-rt-z]s)", other)
     is_alike = shared is not None and one[:1].isupper() == other[:1].isupper()
     return f"{one} {shared[2]}" if shared and is_alike and re.fullmatch(r"\w*[a-rt-z]", one) else one
 
 
 def follow_up(question: str, sentence: str) -> str | None:
-    """What to search for next: the question with the names its best sentence brought in; None when it brought none."""
+    """Return what to search next: the question with new names from its best sentence; None if it has none."""
     known = set(analyze(question))
     names = [name for name in dict.fromkeys(NAME.findall(sentence)) if not set(analyze(name)) <= known]
     return f"{question} {' '.join(names[:4])}" if names else None
 
 
 def _with_subject(part: str, first: str) -> str:
-    """A later part that only points at the subject of the first gets its names."""
+    """Add the names of the first part to a later one that only points to its subject."""
     if part == first or not re.search(r"\b(?:it|its|they|their|he|his|she|her|this|that)\b", part, re.IGNORECASE):
         return part
     subjects = [name for name in NAME.findall(first) if name not in part]

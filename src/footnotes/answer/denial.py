@@ -1,5 +1,5 @@
 # ruff: noqa: SIM905 (lists of words read better as prose)
-"""Whether one of two texts denies, or turns into its opposite, what the other states."""
+"""Detects that one of two texts denies, or turns into its opposite, what the other states."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _OPPOSITES = (
 _POLES = [tuple(frozenset(pole.split()) for pole in pair.split("~")) for pair in _OPPOSITES]
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d[\w.,]*")
 _SCOPE = 4
-"""How many content words after a negation it may reach."""
+"""How many content words a negation may reach."""
 
 
 def denied_otherwise(claim: str, source: str) -> bool:
-    """Does one of the two deny, or turn into its opposite, what the other states?"""
+    """Return whether one of the two denies, or turns into its opposite, what the other states."""
     here, there = _polarity(claim), _polarity(source)
     shared = here.keys() & there.keys()
     denied_here = [term for term in shared if here[term]]
@@ -56,7 +56,7 @@ def _words(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4_096)
 def _polarity(text: str) -> dict[str, bool]:
-    """Every content term of a text with whether a negation stands before it, within a few words."""
+    """Map every content term of a text to whether a negation precedes it within a few words."""
     found: dict[str, bool] = {}
     left = 0
     for word in _WORD.findall(text):
@@ -71,7 +71,7 @@ def _polarity(text: str) -> dict[str, bool]:
 
 
 def _is_about(here: dict[str, bool], there: dict[str, bool], term: str) -> bool:
-    """Whether the text that denies the term denies mostly what the other speaks of."""
+    """Return whether the text that denies the term mostly denies what the other is about."""
     denier, other = (here, there) if here[term] else (there, here)
     denied = [each for each, negated in denier.items() if negated]
     return sum(each in other for each in denied) >= 0.5 * len(denied)

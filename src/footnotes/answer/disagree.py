@@ -1,4 +1,4 @@
-"""Two documents that say the same with another value: both are cited, the newer first."""
+"""Finds two documents that give different values for the same thing: both are cited, the newer first."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from footnotes.answer.numbers import numbers_in
 from footnotes.text.analysis import analyze
 
 Dated = Callable[[str], str]
-"""A document's id → a text that sorts by when it was written; empty where nothing tells."""
+"""Returns, for a document id, a text that sorts by the date of writing; empty if unknown."""
 
 DISAGREE = "The documents do not agree; the newer is given first."
 ALIKE = 0.6
-"""The share of their words two sentences must have in common, numbers aside, to speak of the same thing."""
+"""The share of words, numbers aside, that two sentences on the same thing have in common."""
 NEARLY = 0.05
-"""The share of the best sentence's odds that one which says otherwise must have."""
+"""The share of the best sentence's odds that a contradicting one must have."""
 _DIGITS = re.compile(r"\d")
 
 Ranked = Sequence[tuple[Candidate, float]]
 
 
 def disagreement(ranked: Ranked, dated: Dated | None) -> list[tuple[Candidate, float]] | None:
-    """The best sentence and one of another document that gives another value for the same, the newer first."""
+    """Return the best sentence and one of another document that gives another value, the newer first."""
     if not ranked:
         return None
     best, likely = ranked[0]
@@ -39,7 +39,7 @@ def disagreement(ranked: Ranked, dated: Dated | None) -> list[tuple[Candidate, f
 
 
 def differ(one: str, other: str) -> bool:
-    """Whether two sentences say the same but for a number."""
+    """Return whether two sentences differ only in a number."""
     words = [frozenset(term for term in analyze(text, "en") if not _DIGITS.search(term)) for text in (one, other)]
     numbers = [{frozenset(number.values) for number in numbers_in(text)} for text in (one, other)]
     if not all(numbers) or numbers[0] & numbers[1] or len(numbers[0]) != len(numbers[1]):

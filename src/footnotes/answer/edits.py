@@ -1,5 +1,5 @@
 # ruff: noqa: SIM905 (lists of words read better as prose)
-"""What a claim that repeats its source almost word for word changed in it: two parts exchanged, a small word turned."""
+"""Detects small changes in a claim that nearly repeats its source: two parts swapped, a small word replaced."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from itertools import combinations
 from footnotes.answer.order import words_of
 
 NEAR = 0.6
-"""The share of a claim's words that must stand in the source in the same order."""
+"""The share of a claim's words that the source must have in the same order."""
 BESIDE = 2
-"""Words on either side of a change, at least, that must be the same: elsewhere the sentence was built anew."""
+"""The minimum equal words on either side of a change: with fewer, the sentence was rephrased."""
 MOST_WORDS = 8
-"""Of a part that changed places with another."""
+"""The maximum words of a part that changed places with another."""
 _ARTICLES = frozenset("a an the s der die das ein eine el la los las un una le les une".split())
 _JOINING = frozenset("and or nor und oder y o et ou".split())
 _TURNS = (
@@ -37,12 +37,12 @@ _TURNS = (
     "only ~ also",
     "partly partially ~ fully completely entirely",
 )
-"""Words in whose place another of the same line, but of another meaning, changes what a sentence says."""
+"""Small words: replacing one by another of its line with a different meaning changes what a sentence says."""
 _Edit = tuple[int, int, int, int]
 
 
 def edited(claim: str, source: str) -> bool:
-    """Whether a claim is its source but for two parts that changed places, or for a small word of another meaning."""
+    """Return whether a claim is its source except for two swapped parts, or a small word of another meaning."""
     given, said = words_of(source), words_of(claim)
     matched = SequenceMatcher(None, given, said, autojunk=False)
     if sum(block.size for block in matched.get_matching_blocks()) < NEAR * len(said):
@@ -61,7 +61,7 @@ def _has_turned_word(edits: Sequence[_Edit], given: Sequence[str], said: Sequenc
 
 
 def _same_around(begin: int, first: int, given: Sequence[str], said: Sequence[str]) -> bool:
-    """Whether the words beside a changed one are the same in both: as many as there are in the claim, up to two."""
+    """Return whether the words beside a changed one are the same in both: as many as the claim has, up to two."""
     left, right = said[max(0, first - BESIDE) : first], said[first + 1 : first + 1 + BESIDE]
     return bool(left or right) and (
         list(given[max(0, begin - len(left)) : begin]) == list(left)
@@ -70,7 +70,7 @@ def _same_around(begin: int, first: int, given: Sequence[str], said: Sequence[st
 
 
 def _has_exchange(edits: Sequence[_Edit], given: Sequence[str], said: Sequence[str]) -> bool:
-    """Whether two parts of the source stand in each other's place; not those that are merely listed side by side."""
+    """Return whether two parts of the source are swapped; parts merely listed side by side do not count."""
     changed = [(_bare(given[one:two]), _bare(said[three:four]), one, two) for one, two, three, four in edits]
     for (mine, instead, _, end), (theirs, other, begin, _) in combinations(changed, 2):
         is_exchange = mine and theirs and mine == other and theirs == instead and mine != theirs
@@ -85,7 +85,7 @@ def _bare(words: Sequence[str]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1_024)
 def _meanings(word: str) -> dict[int, int]:
-    """In which lines of small words a word stands, and with which meaning."""
+    """Map each line of small words that has a word to its meaning there."""
     return _lines().get(word, {})
 
 

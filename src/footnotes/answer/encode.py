@@ -1,6 +1,6 @@
-"""What the answer model reads: token ids of (evidence, claim) and of (question, sentences of a passage).
+"""Encodes the input of the answer model: token ids of (evidence, claim) and of (question, sentences of a passage).
 
-The training reads through the same functions, so that what was learnt is what is asked.
+Training uses the same functions, so that the model sees the same input in use.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from dataclasses import dataclass
 from footnotes.text.sentences import sentence_spans
 
 Tokenize = Callable[[str], list[int]]
-"""Text → token ids, without the marks at either end."""
+"""Returns the token ids of a text, without the marks at either end."""
 
 START, END, MARK = 101, 102, 103
-"""[CLS], [SEP] and, before each sentence that is to be judged, [MASK]: the ids of BERT's vocabulary."""
+"""[CLS], [SEP] and, before each sentence to be judged, [MASK]: the ids of BERT's vocabulary."""
 CLAIM_TOKENS, QUESTION_TOKENS, TITLE_TOKENS, SENTENCE_TOKENS = 72, 40, 16, 96
 PAIR_TOKENS, WINDOW_TOKENS = 128, 160
 SEEN_AGAIN = 0.4
-"""What a word of the claim is still worth in a sentence of the evidence when one before has it."""
+"""The weight left to a word of the claim that an earlier sentence of the evidence has."""
 _WORD = re.compile(r"\w{3,}|\d+")
 
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """Token ids, where the second part begins, and the places of the marks the model is read at."""
+    """Token ids, the start of the second part, and the positions of the marks where the model's output is read."""
 
     ids: list[int]
     second: int
@@ -35,7 +35,7 @@ class Encoded:
 
 
 def encode_claim(tokenize: Tokenize, evidence: str, claim: str, *, limit: int = PAIR_TOKENS) -> Encoded:
-    """A claim behind its evidence; of long evidence the sentences that share most words with the claim."""
+    """Encode evidence, then its claim; of long evidence only the sentences that share most words with the claim."""
     stated = tokenize(claim)[:CLAIM_TOKENS]
     room = limit - len(stated) - 3
     given = tokenize(evidence)
@@ -46,7 +46,7 @@ def encode_claim(tokenize: Tokenize, evidence: str, claim: str, *, limit: int = 
 
 
 def _nearest_sentences(tokenize: Tokenize, evidence: str, claim: str, room: int) -> list[int]:
-    """The sentences that together hold most of the claim's words, the rarer in the evidence the heavier, in order."""
+    """Return the sentences, in order, that together have most of the claim's words; rare words weigh more."""
     spans = [evidence[start:end] for start, end in sentence_spans(evidence)]
     tokens = [tokenize(span)[:room] for span in spans]
     held = [set(_WORD.findall(span.lower())) for span in spans]
@@ -72,7 +72,7 @@ def _nearest_sentences(tokenize: Tokenize, evidence: str, claim: str, room: int)
 def encode_window(
     tokenize: Tokenize, question: str, title: str, sentences: Sequence[str], *, limit: int = WINDOW_TOKENS
 ) -> Encoded:
-    """A question, then a title and the sentences under it, each behind a mark. What does not fit has no mark."""
+    """Encode a question, a title and the sentences under it, each after a mark. Those that do not fit get none."""
     ids = [START, *tokenize(question)[:QUESTION_TOKENS], END]
     second = len(ids)
     ids += tokenize(title)[:TITLE_TOKENS]

@@ -1,4 +1,4 @@
-"""A sentence that answers → all of what it belongs to: an introduction with its list, a step with its code."""
+"""Extends an answering sentence to the whole it belongs to: an introduction with its list, a step with its code."""
 
 from __future__ import annotations
 
@@ -6,21 +6,26 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from footnotes.answer.candidates import Candidate
+from footnotes.answer.candidates import LONGEST_TITLE, Candidate
 from footnotes.answer.context import ReadText
 from footnotes.answer.hints import goes_on
+from footnotes.answer.passages import message_of
 from footnotes.answer.plain import plain_text
 from footnotes.answer.questions import Form
 from footnotes.answer.steps import steps_around
 from footnotes.errors import FootnotesError
 from footnotes.text.sentences import sentence_spans
+from footnotes.text.turns import turn_spans
 
 BACK, AHEAD = 1_500, 2_500
-"""How far before and after a sentence its list or code is looked for."""
+"""How far before and after a sentence its list or code is searched."""
 LONGEST = 2_400
-"""A list or code that is longer is not taken in whole, so the sentence stays alone."""
+"""A longer list or code is not included, so the sentence stays alone."""
 FURTHER_LINES, FURTHER_PARAGRAPHS = 8, 2
-"""How far below a sentence that names what is asked for the list of it may be introduced."""
+"""How far below a sentence that names the subject its list may be introduced."""
+REST = 320
+"""The maximum characters that follow a sentence in its paragraph."""
+_APART = re.compile(r"\n[ \t]*(?:\n|[-*+•]\s|\d{1,3}[.)]\s|#|\||`{3})")
 _ITEM = re.compile(r"[ \t]*(?:[-*+•]|\(?\d{1,3}[.)])[ \t]+\S")
 _INDENTED = re.compile(r"(?:[ ]{2,}|\t)\S")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
@@ -31,7 +36,7 @@ _SKIPPED = re.compile(r"[ \t]*(?:/{3,}.*|:{3,}.*|\{[*%!].*[*%!]\}[ \t]*)\Z")
 
 
 def extended(candidate: Candidate, form: Form, read: ReadText | None = None) -> Candidate:
-    """The candidate with the list or code it introduces, or stands in where the question wants it whole."""
+    """Add the list or code that a candidate introduces, or is part of if the question wants it whole."""
     text, begin = _around(candidate, read)
     start, end = candidate.start - begin, candidate.end - begin
     if text[start:end] != candidate.text:
@@ -57,8 +62,22 @@ def extended(candidate: Candidate, form: Form, read: ReadText | None = None) -> 
     return _with_antecedent(whole, text, begin) if goes_on(whole.text) else whole
 
 
+def with_rest(candidate: Candidate, read: ReadText | None = None) -> Candidate:
+    """Add the sentences that follow a candidate in its paragraph, as far as an answer has room."""
+    text, begin = _around(candidate, read)
+    start, end = candidate.start - begin, candidate.end - begin
+    if text[start:end] != candidate.text or message_of(candidate.passage, candidate.start):
+        return candidate
+    paragraph = next((found.start() for found in _APART.finditer(text, end)), len(text))
+    last = end
+    for _, sentence_end in sentence_spans(text[start:paragraph]):
+        if end <= start + sentence_end <= start + len(candidate.text) + REST:
+            last = start + sentence_end
+    return replace(candidate, end=begin + last, text=text[start:last]) if last > end else candidate
+
+
 def _item(text: str, lines: list[Line], first: int, last: int) -> tuple[int, int, bool] | None:
-    """The whole of a short item that a sentence stands in: what a name means and what its default is are one answer."""
+    """Return the whole of a sentence's short list item: the meaning and the default of a name are one answer."""
     item = _ITEM.match(text, *lines[first])
     if item is None or first != last or lines[first][1] - lines[first][0] > LONGEST_ITEM:
         return None
@@ -66,9 +85,9 @@ def _item(text: str, lines: list[Line], first: int, last: int) -> tuple[int, int
 
 
 def _with_antecedent(candidate: Candidate, text: str, begin: int, further: int = 1) -> Candidate:
-    """The candidate with the sentence before it, which says what "it" stands for, of its paragraph or the one above.
+    """Add the sentence before a candidate, in its paragraph or the one above, which says what "it" stands for.
 
-    Where that one points back as well, `further` more are taken.
+    If that one also points back, add `further` more.
     """
     start = candidate.start - begin
     paragraph = text.rfind("\n\n", 0, len(text[:start].rstrip())) + 2 if "\n\n" in text[:start].rstrip() else 0
@@ -88,7 +107,7 @@ def _with_antecedent(candidate: Candidate, text: str, begin: int, further: int =
 
 
 def rendered(text: str) -> str:
-    """Text as it stands in an answer: without markup; the items of a list and code on lines of their own."""
+    """Format text for an answer: without markup; list items and code on separate lines."""
     written: list[str] = []
     fence = ""
     joins = False
@@ -108,7 +127,7 @@ def rendered(text: str) -> str:
 
 
 def _open_fence(text: str) -> str:
-    """The text with a fence before it where it begins inside a block of code and goes to its end."""
+    """Add an opening fence to text that begins inside a block of code and contains its end."""
     lines = text.strip().split("\n")
     fences = sum(_FENCE.match(line) is not None for line in lines)
     closes = lines[-1].strip()
@@ -116,14 +135,15 @@ def _open_fence(text: str) -> str:
 
 
 def _add_line(written: list[str], line: str, *, joins: bool) -> bool:
-    """A line of prose: an item begins a line of its own, any other goes on where the last one ended."""
-    plain = "" if _SKIPPED.match(line) else plain_text(line)
+    """Add a line of prose: an item begins a new line, any other continues the last one."""
+    item = re.match(r"[ \t]*([-*+•]|\(?\d{1,3}[.)])[ \t]+", line)
+    plain = "" if _SKIPPED.match(line) else plain_text(line[item.end() if item else 0 :])
     if not plain:
         return joins and bool(line.strip())
-    if item := re.match(r"[ \t]*([-*+•]|\(?\d{1,3}[.)])[ \t]+", line):
+    if item:
         mark = item[1] if item[1][:1] in "(0123456789" else "-"
         indent = " " * min(8, item.start(1) - item.start())
-        written.append(f"{indent}{mark} {plain.removeprefix(item[1]).lstrip()}")
+        written.append(f"{indent}{mark} {plain}")
     elif joins and written:
         written[-1] += " " + plain
     else:
@@ -132,13 +152,22 @@ def _add_line(written: list[str], line: str, *, joins: bool) -> bool:
 
 
 def _around(candidate: Candidate, read: ReadText | None) -> tuple[str, int]:
-    """The document's text around a candidate, and where it begins."""
+    """Return the text around a candidate, for a chat only its turn, and where that begins."""
+    text, begin = _read_around(candidate, read)
+    if not candidate.passage.speakers:
+        return text, begin
+    turns = turn_spans(text, candidate.passage.speakers)
+    start, end = next((turn for turn in turns if turn[0] <= candidate.start - begin < turn[1]), (0, len(text)))
+    return "\n\n" + text[start:end], begin + start - 2  # a turn begins as a paragraph does
+
+
+def _read_around(candidate: Candidate, read: ReadText | None) -> tuple[str, int]:
     if read is None:
         return candidate.passage.text, candidate.passage.start
     begin = max(0, candidate.start - BACK)
     try:
         return read(candidate.passage.document_id, begin, candidate.end + AHEAD), begin
-    except FootnotesError:  # deleted since it was found: what was found stands
+    except FootnotesError:  # the document was deleted after the search: use what was found
         return candidate.passage.text, candidate.passage.start
 
 
@@ -160,7 +189,7 @@ def _line_at(lines: list[Line], offset: int) -> int:
 def _span(
     text: str, lines: list[Line], first: int, last: int, form: Form, *, introduces: bool
 ) -> tuple[int, int, bool] | None:
-    """Start and end of what belongs to the lines, and whether it may begin before them."""
+    """Return start and end of what belongs to the lines, and whether it may begin before them."""
 
     def line(number: int) -> str:
         return text[slice(*lines[number])] if 0 <= number < len(lines) else ""
@@ -185,16 +214,23 @@ def _span(
 
 
 def _introduced_below(lines: list[Line], place: int, line: Callable[[int], str]) -> int:
-    """The last line before a list that is introduced a paragraph or two below, under the same heading; 0 for none."""
+    """Return the last line before a list introduced a paragraph or two below, under the same heading; 0 for none."""
     prose = 0
     for number in range(place, min(len(lines) - 1, place + FURTHER_LINES)):
-        if line(number).lstrip().startswith("#") or _FENCE.match(line(number)) or prose > FURTHER_PARAGRAPHS:
+        if _is_heading(line(number)) or _FENCE.match(line(number)) or prose > FURTHER_PARAGRAPHS:
             return 0
         below = number + 1 if line(number + 1).strip() else number + 2
         if _INTRODUCES.search(line(number)) and below < len(lines) and _ITEM.match(line(below)):
             return below - 1
         prose += bool(line(number).strip())
     return 0
+
+
+def _is_heading(line: str) -> bool:
+    """Return whether a line is marked as a heading, or has few words and no stop, like unmarked headings."""
+    plain = line.strip()
+    marked, bare = plain.startswith("#"), plain[-1:].isalnum() and len(plain.split()) <= LONGEST_TITLE
+    return marked or (bare and not _ITEM.match(line) and "|" not in line)
 
 
 def _whole_list(lines: list[Line], place: int, line: Callable[[int], str]) -> tuple[int, int, bool]:
@@ -215,7 +251,7 @@ def _whole_list(lines: list[Line], place: int, line: Callable[[int], str]) -> tu
 
 
 def _list_end(lines: list[Line], place: int, line: Callable[[int], str]) -> int:
-    """The last line of the list an item stands in: items of its style, what is indented, and lines that go on."""
+    """Return the last line of an item's list: items of its style, indented lines, and continued lines."""
     style, last = _style(line(place)), place
     for number in range(place + 1, len(lines)):
         text = line(number)
@@ -229,6 +265,6 @@ def _list_end(lines: list[Line], place: int, line: Callable[[int], str]) -> int:
 
 
 def _style(line: str) -> str:
-    """How the items of a list are marked, `1` for numbers; empty for what is no item."""
+    """Return the mark of a list item, `1` for numbers; empty if the line is no item."""
     item = _ITEM.match(line)
     return "" if item is None else "1" if any(char.isdigit() for char in item[0][:-1]) else item[0].strip()[0]

@@ -1,8 +1,8 @@
-"""Answers without a language model: the sentences of the hits that best answer, each with its footnote.
+"""Answers without a language model: the best answering sentences of the hits, each with its footnote.
 
-Two logistic models decide. The first says how likely a sentence holds the answer; the second, from the best
-sentence, how likely the documents answer at all. The weights of those with a reader were fitted by
-`benchmarks/answers.py --fit` on articles of SQuAD; docs/concepts/answer.md has the figures on other sets.
+Two logistic models decide. The first estimates how likely a sentence contains the answer; the second, from the best
+sentence, how likely the documents answer at all. `benchmarks/answers.py --fit` fitted the weights of those with a
+reader on articles of SQuAD; docs/concepts/answer.md has the figures on other sets.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from footnotes.answer.candidates import (
     read_question,
 )
 from footnotes.answer.disagree import Dated, disagreement
+from footnotes.answer.hints import goes_on
 from footnotes.answer.passages import Passage, headings_at, passages_of
-from footnotes.answer.questions import NUMBER, form_of, has_symbol, without_pointers
+from footnotes.answer.questions import NUMBER, form_of, has_symbol, without_periods, without_pointers
 from footnotes.answer.reader import Reader
 from footnotes.answer.windows import read_candidates
 from footnotes.embed import Matrix
@@ -37,25 +38,25 @@ from footnotes.types import Hit, Role
 ABSTENTION = "Nothing in these documents answers this question."
 MAX_EMBEDDED = 24
 ON_THE_QUESTION = 0.2
-"""The share of the question's weight that a further sentence must speak of."""
+"""The share of the question's weight that a further sentence must cover."""
 UNHEARD, UNHEARD_WORD = 0.25, 0.35
-"""What is left of the likelihood of an answer where the question has a name that stands in no document, and where one
-that asks how or whether something is done has another word that stands in none."""
+"""The share of the likelihood of an answer that remains if the question has a name that no document has, and if a
+question of how or whether has another word that no document has."""
 UNHEARD_SHARE = 0.3
-"""The share of the question that such a name must be to count in full: one who speaks need not be named in a speech."""
+"""The share of the question that such a name must be to count in full: a speech need not name its speaker."""
 VALUES, WITHOUT_VALUE = {"number": NUMBER, "date": NUMBER}, 0.35
-"""Kinds of which an answer must name one, and what is left of its likelihood where the best sentence does not."""
+"""Kinds that an answer must name, and the share of its likelihood that remains if the best sentence does not."""
 WITHOUT_SIGN, WITHOUT_REASON = 0.1, 0.5
-"""The same where signs in code are asked about and it has none of them, and where a reason is asked for and no sentence
-of the answer gives one."""
+"""The same if the question is about code symbols and the sentence has none of them, and if it asks for a reason and no
+sentence of the answer gives one."""
 EACH_PART = 2
-"""Sentences for each part of a question of several, at most."""
+"""The maximum sentences for each part of a question of several."""
 DUPLICATE = 0.8
 AS_SURE = 0.75
-"""How likely the stretch around a further reason must answer, as a share of the first: "because" is everywhere."""
+"""How likely the window around a further reason must answer, as a share of the first: "because" is everywhere."""
 NEARLY, BESIDE_IT = 0.1, 0.05
-"""The share of the best sentence's odds that a further sentence must have; one of the same document where the question
-asks for a fact, which may be told in either."""
+"""The share of the best sentence's odds that a further sentence must have; and that one of the same document must have
+if the question asks for a fact, which either may state."""
 
 
 class Embed(Protocol):
@@ -139,20 +140,21 @@ ANSWERED_READ = Weights(
     window=2.28,
 )
 THRESHOLD_READ = 0.15
-"""Where about 5% of the kept questions of SQuAD that have an answer get none."""
+"""The threshold at which about 5% of the held-out answerable questions of SQuAD get no answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """The sentences chosen, the likeliest first, with how likely each holds the answer; none means abstention.
+    """The chosen sentences, likeliest first, with their likelihood of containing the answer; none means abstention.
 
-    `near` are the best sentences of the best passages, whether they answer or not.
+    `near` are the best sentences of the best passages, answering or not.
     """
 
     sentences: tuple[tuple[Candidate, float], ...]
     confidence: float
     near: tuple[Candidate, ...] = ()
-    disagree: bool = False  # two documents give different values; the newer stands first
+    disagree: bool = False  # two documents give different values; the newer comes first
+    whole: bool = False  # the first sentence only begins the answer: include what follows
 
 
 def extract(
@@ -165,9 +167,9 @@ def extract(
     reader: Reader | None = None,
     dated: Dated | None = None,
 ) -> Extract:
-    """The sentences that best answer the question, the likeliest first, or none when nothing supports an answer.
+    """Return the best answering sentences, likeliest first, or none if nothing supports an answer.
 
-    `dated` tells when a document was written: of two that give different values the newer goes first.
+    `dated` returns when a document was written: if two give different values, the newer goes first.
     """
     question = without_pointers(question)
     passages = passages_of(hits)
@@ -181,34 +183,43 @@ def extract(
         return Extract((), confidence, tuple(candidate for candidate, _ in ranked))
     if pair := disagreement(ranked, dated):
         return Extract(tuple(pair), confidence, disagree=True)
+    ranked = said_by_the_same(ranked)
     plain = form_of(question) == "plain" and read.kind not in ("reason", "definition")
     chosen = choose(ranked, limit, beside=BESIDE_IT if plain else NEARLY)
     if read.kind == "definition" and chosen[0][0].kind:
-        chosen = [pair for pair in chosen if pair[0].kind]  # what does not say what it is says something else
+        chosen = [pair for pair in chosen if pair[0].kind]  # drop sentences that do not say what it is
     if read.kind == "reason":
         chosen = [pair for pair in chosen if pair[0].window >= AS_SURE * chosen[0][0].window]
         chosen += [] if any(pair[0].kind for pair in chosen) else _reason_beside(chosen[0][0], ranked)
-    return Extract(tuple(chosen), confidence)
+    return Extract(tuple(chosen), confidence, whole=not plain)
+
+
+def said_by_the_same(ranked: Sequence[tuple[Candidate, float]]) -> list[tuple[Candidate, float]]:
+    """Drop chat candidates of other speakers if the best is by the speaker in question."""
+    if not ranked[0][0].by_asked:
+        return list(ranked)
+    return [pair for pair in ranked if pair[0].by_asked or not pair[0].passage.speakers]
 
 
 def _told(question: Question, ranked: Sequence[tuple[Candidate, float]]) -> float:
-    """What is left of the likelihood of an answer where the best sentence has nothing of what must be told."""
+    """Return the share of the likelihood that remains if the best sentence lacks what an answer must name."""
     best = ranked[0][0]
-    left = WITHOUT_VALUE if question.kind in VALUES and not VALUES[question.kind].search(best.text) else 1.0
+    said = without_periods(best.text) if question.kind == "number" else best.text
+    left = WITHOUT_VALUE if question.kind in VALUES and not VALUES[question.kind].search(said) else 1.0
     if question.kind == "reason" and not any(candidate.kind for candidate, _ in choose(ranked, 3)):
         left *= WITHOUT_REASON
     return left * WITHOUT_SIGN if question.symbols and not has_symbol(best.text, question.symbols) else left
 
 
 def heard(question: Question) -> float:
-    """What the words of a question that no document has leave of the likelihood that it is answered."""
+    """Return the share of the likelihood that remains after words that no document has."""
     if question.unknown:
         return 1.0 - (1.0 - UNHEARD) * min(1.0, question.covered(question.unknown) / UNHEARD_SHARE)
     return UNHEARD_WORD if question.absent and form_of(question.text) in ("howto", "yesno") else 1.0
 
 
 def _reason_beside(best: Candidate, ranked: Sequence[tuple[Candidate, float]]) -> list[tuple[Candidate, float]]:
-    """The likeliest sentence of the same document that gives a reason, where the best one gives none."""
+    """Return the likeliest sentence of the same document that gives a reason, if the best one gives none."""
     return [pair for pair in ranked if pair[0].kind and pair[0].passage.document_id == best.passage.document_id][:1]
 
 
@@ -220,7 +231,7 @@ def extract_parts(
     document_frequency: DocumentFrequency | None = None,
     reader: Reader | None = None,
 ) -> Extract:
-    """As `extract`, for a question of several parts: the sentences that answer each, without repetition."""
+    """Do the same as `extract` for a question of several parts: the sentences that answer each, without repetition."""
     chosen: list[tuple[Candidate, float]] = []
     near: list[Candidate] = []
     confidence = 0.0
@@ -240,12 +251,13 @@ def extract_sides(
     document_frequency: DocumentFrequency | None = None,
     reader: Reader | None = None,
 ) -> Extract:
-    """For a question that compares: the best sentence that speaks of both, else the best on each of the two."""
+    """Return the best sentence on both sides of a comparison, else the best on each of the two."""
     passages = passages_of(hits)
     reader = reader if is_english(question) else None
     ranked = rank(read_question(question, passages, document_frequency), passages, None, reader)
     named = _own_terms(sides)
-    both = [pair for pair in ranked if all(map(_names, repeat(pair[0]), sides, named))]
+    alone = [pair for pair in ranked if not goes_on(pair[0].text)]  # "This …" compares with the text before it
+    both = [pair for pair in alone if all(map(_names, repeat(pair[0]), sides, named))]
     both.sort(key=lambda pair: not _is_headed(pair[0], frozenset().union(*named)))
     chosen = both[:1]
     confidence = answered(ranked, reader)
@@ -256,33 +268,33 @@ def extract_sides(
         about = about or ([] if both else _about(found, terms, []))
         told.append(answered(about[:1], reader))
         chosen += [pair for pair in about if not any(_near_duplicate(pair[0], other) for other, _ in chosen)][:1]
-    confidence = max(confidence, max(told) if both else min(told))  # without a word on both, each must be told
+    confidence = max(confidence, max(told) if both else min(told))  # if no sentence is on both, each needs one
     if confidence < threshold_of(None, reader) or not any(terms & chosen[0][0].terms for terms in named if chosen):
         return Extract((), confidence, tuple(candidate for candidate, _ in ranked))
-    return Extract(tuple(chosen), confidence)
+    return Extract(tuple(chosen), confidence, whole=True)
 
 
 def _own_terms(sides: tuple[str, str]) -> list[frozenset[str]]:
-    """The terms of each side, without those that both have: "path parameters" is told by "path"."""
+    """Return the terms of each side that the other lacks: "path" distinguishes "path parameters"."""
     one, other = (frozenset(analyze(side)) - function_terms() for side in sides)
     return [one - other or one, other - one or other]
 
 
 def _names(candidate: Candidate, side: str, terms: frozenset[str]) -> bool:
-    """Whether a sentence speaks of a side; one word of it is not `Flask-apispec` for `Flask`."""
+    """Return whether a sentence names a side; `Flask-apispec` does not name `Flask`."""
     whole = " " in side or re.search(rf"(?<![\w-]){re.escape(side)}(?![\w-])", candidate.text, re.IGNORECASE)
     return bool(whole and terms & candidate.terms)
 
 
 def _is_headed(candidate: Candidate, terms: frozenset[str]) -> bool:
-    """Whether the heading right over a sentence names one of the terms."""
+    """Return whether the heading right above a sentence names one of the terms."""
     return bool(terms & frozenset(analyze(" ".join(headings_at(candidate.passage, candidate.start)[-1:]))))
 
 
 def _about(
     found: Sequence[tuple[Candidate, float]], terms: frozenset[str], chosen: Sequence[tuple[Candidate, float]]
 ) -> list[tuple[Candidate, float]]:
-    """The sentences that say what one side is; of the document that speaks of both, where one does."""
+    """Return the sentences that say what one side is, from a document that names both if there is one."""
     about = [pair for pair in found if terms & pair[0].terms]
     if chosen:
         home = chosen[0][0].passage.document_id
@@ -294,7 +306,7 @@ def _about(
 def rank(
     question: Question, passages: Sequence[Passage], embed: Embed | None, reader: Reader | None = None
 ) -> list[tuple[Candidate, float]]:
-    """Every candidate with how likely it holds the answer, best first."""
+    """Return every candidate with its likelihood of containing the answer, best first."""
     ranked = _rank(candidates_of(question, passages), SENTENCE)
     if reader is not None and ranked:
         return _rank(read_candidates(reader, question.text, [pair[0] for pair in ranked]), SENTENCE_READ)
@@ -304,20 +316,20 @@ def rank(
 
 
 def is_english(question: str) -> bool:
-    """The reader was trained on English; questions in other languages are answered by words alone."""
+    """Return whether a question is English. The reader was trained on English; others are answered by words alone."""
     letters = [char for char in question if char.isalpha()]
     return detect(question.split()) == "en" and sum(char.isascii() for char in letters) >= 0.8 * len(letters)
 
 
 def threshold_of(embed: Embed | None, reader: Reader | None) -> float:
-    """How likely the documents must answer for an answer to be given."""
+    """Return the likelihood from which an answer is given."""
     if reader is not None:
         return THRESHOLD_READ
     return THRESHOLD if embed is None else THRESHOLD_EMBEDDED
 
 
 def answered(ranked: Sequence[tuple[Candidate, float]], reader: Reader | None = None) -> float:
-    """How likely the documents answer the question, judged by the best sentence."""
+    """Return how likely the documents answer the question, judged by the best sentence."""
     if not ranked:
         return 0.0
     best = ranked[0][0]
@@ -329,14 +341,14 @@ def answered(ranked: Sequence[tuple[Candidate, float]], reader: Reader | None = 
 def choose(
     ranked: Sequence[tuple[Candidate, float]], limit: int, *, beside: float = NEARLY
 ) -> list[tuple[Candidate, float]]:
-    """The best sentence and those nearly as likely, `beside` as likely in its own document, without near-duplicates."""
+    """Choose the best sentence and those nearly as likely (`beside` in its own document), without near-duplicates."""
     chosen: list[tuple[Candidate, float]] = []
     for candidate, likelihood in ranked:
         share = _odds(likelihood) / _odds(ranked[0][1])
         if len(chosen) == limit or share < beside:
             break
         if chosen and _is_row(chosen[0][0]):
-            break  # the row that answers says it all; the next row answers another question
+            break  # one row is the whole answer; the next row answers another question
         if share < NEARLY and candidate.passage.document_id != ranked[0][0].passage.document_id:
             continue
         aside = bool(chosen) and candidate.coverage + candidate.carried < ON_THE_QUESTION
@@ -358,14 +370,14 @@ def _rank(candidates: Sequence[Candidate], weights: Weights) -> list[tuple[Candi
 
 
 def _measure(question: str, candidates: list[Candidate], embed: Embed) -> list[Candidate]:
-    """The candidates with the cosine between each and the question; one call for all of them."""
+    """Add to each candidate its cosine with the question, with one call for all."""
     asked = embed([question], role="query")[0]
     cosines = np.asarray(embed([candidate.text for candidate in candidates], role="passage") @ asked, dtype=float)
     return [each.with_cosine(float(cosine)) for each, cosine in zip(candidates, cosines, strict=True)]
 
 
 def _near_duplicate(one: Candidate, other: Candidate) -> bool:
-    """Jaccard similarity of the terms, or one sentence inside the other."""
+    """Compare by Jaccard similarity of the terms, or by one sentence inside the other."""
     if one.passage.document_id == other.passage.document_id and one.start < other.end and other.start < one.end:
         return True
     union = one.terms | other.terms

@@ -1,4 +1,4 @@
-"""What a source must have of a claim whatever the wording: its numbers, dates, names, and names in code."""
+"""The facts of a claim that its source must have whatever the wording: numbers, dates, names, and names in code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from footnotes.text.languages import detect
 
 RIGHT_BEFORE = 2
 NEAR = 48
-"""Characters between a number and the word it counts, at most."""
+"""The maximum characters between a number and the word it counts."""
 
 _AROUND = "\"'“”‘’«»()[]{}*_,;:!?….…"
 _COUNTED = re.compile(r"[\s:-]{1,3}([a-zß-öø-ÿ]{3,})")
@@ -30,8 +30,8 @@ _ISO_DATE = re.compile(r"\b\d{4}-(\d{2})-\d{2}\b")
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The facts of a claim: its numbers, with the term each counts where one follows, the spellings of names, and
-    names in code, which have one spelling."""
+    """The facts of a claim: numbers, each with the term it counts if any follows, spellings of names, names in code,
+    which have one spelling."""
 
     numbers: tuple[tuple[Number, frozenset[str]], ...]
     names: tuple[frozenset[str], ...]
@@ -40,14 +40,14 @@ class Facts:
 
 
 def facts_of(claim: str, *, ordinary: frozenset[str] = frozenset()) -> Facts:
-    """The numbers and names of a claim. `ordinary` words are no names, even where they open it with a capital."""
+    """Find the numbers and names of a claim. `ordinary` words are no names, even capitalised at its beginning."""
     numbers = [number for number in numbers_in(claim) if number.written not in LENIENT]
     counted = tuple((number, _count(claim, number)) for number in numbers)
     return Facts(counted, tuple(_names(claim, ordinary)), tuple(code_names(claim)), claim)
 
 
 def code_names(text: str) -> list[str]:
-    """What is written as code: in back-quotes, or with dots, underscores, brackets, inner capitals or dashes."""
+    """Find names written as code: in backticks, or with dots, underscores, brackets, inner capitals or dashes."""
     found = ["".join(filter(None, groups)) for groups in _CODE.findall(text)]
     return [
         name for each in found if (name := " ".join(each.split()).removesuffix("()")) and not _is_abbreviation(name)
@@ -55,15 +55,15 @@ def code_names(text: str) -> list[str]:
 
 
 def _is_abbreviation(name: str) -> bool:
-    """`e.g`, `U.S`: dots between single letters."""
+    """Return whether a name has dots between single letters: `e.g`, `U.S`."""
     return all(len(part) <= 2 for part in name.split(".")) and "_" not in name and "-" not in name
 
 
 def missing_fact(facts: Facts, source: str, terms: frozenset[str], passage: str) -> str | None:
-    """The first number or name of the claim that the source, a span of the passage with these terms, does not have."""
+    """Return the first number or name of the claim missing in the source, a span of the passage with these terms."""
     left, known, absent = list(numbers_in(source)), list[Number](), list[Number]()
     for number, counted in facts.numbers:
-        # A number that stands twice in the claim must stand twice in the source.
+        # A number that occurs twice in the claim must occur twice in the source.
         match = next((other for other in left if other.values & number.values), None)
         if match is not None and not _counts_there(number, counted, passage):
             return number.written
@@ -87,7 +87,7 @@ def missing_fact(facts: Facts, source: str, terms: frozenset[str], passage: str)
 
 
 def _count(claim: str, number: Number) -> frozenset[str]:
-    """The term a number counts: the word right after it, unless the number is a year."""
+    """Return the term a number counts: the word right after it, unless the number is a year."""
     following = _COUNTED.match(claim, number.end)
     if following is None or following[1].lower() in FUNCTION_WORDS or _is_year(number):
         return frozenset()
@@ -99,9 +99,9 @@ def _is_year(number: Number) -> bool:
 
 
 def _counts_there(number: Number, counted: frozenset[str], passage: str) -> bool:
-    """Whether the passage gives the counted word this number, where it gives it any.
+    """Return whether the passage gives the counted word this number, if it gives any.
 
-    A number right before the word is the word's own; else every number near it may be.
+    A number right before the word belongs to it; otherwise any number near it may.
     """
     if not counted:
         return True
@@ -122,7 +122,7 @@ def _places(text: str) -> tuple[tuple[frozenset[str], int], ...]:
 
 
 def _names(claim: str, ordinary: frozenset[str]) -> Iterator[frozenset[str]]:
-    """Capitalised words but those that only open a sentence. German, which capitalises every noun, names in pairs."""
+    """Yield capitalised words except sentence openings. In German, which capitalises every noun, only pairs count."""
     words = claim.split()
     nouns_too = detect(words) == "de"
     opening = True
@@ -148,7 +148,7 @@ def _spellings(word: str) -> Iterator[frozenset[str]]:
 
 
 def _merely_opens(words: list[str], place: int, ordinary: frozenset[str]) -> bool:
-    """A capital at the beginning of a sentence says nothing, unless the next word has one too."""
+    """Return whether a capital only opens a sentence: it proves nothing unless the next word has one too."""
     word = words[place].strip(_AROUND)
     if word.lower() in FUNCTION_WORDS or word.lower() in ordinary:
         return True
@@ -157,6 +157,6 @@ def _merely_opens(words: list[str], place: int, ordinary: frozenset[str]) -> boo
 
 
 def _is_month_of(spellings: frozenset[str], source: str) -> bool:
-    """`March` is in `2024-03-31` too."""
+    """Return whether a month is named by a date: `2024-03-31` contains `March`."""
     months = {_MONTHS.index(name[:3]) + 1 for name in spellings if name[:3] in _MONTHS}
     return bool(months & {int(month) for month in _ISO_DATE.findall(source)})

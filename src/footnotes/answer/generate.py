@@ -1,4 +1,4 @@
-"""A model's stream → checked text: words as they come without the model's markers, footnotes as they are settled."""
+"""Turns a model's stream into checked text: words as they arrive, without markers, footnotes once they are final."""
 
 from __future__ import annotations
 
@@ -13,47 +13,47 @@ from footnotes.answer.markers import ENDS_IN_SOURCES, Marker, without_markers
 from footnotes.types import Event
 
 _HELD = 200
-"""How far back an open bracket can be the beginning of a marker."""
+"""How far back an open bracket may begin a marker."""
 _OPEN = re.compile(r"<sup>\s?\d*\s?(?:<[^>]*)?\Z|[\[【(<`][^\]】)>`]*\Z", re.IGNORECASE)
 _LAST_LINE = re.compile(r"\n[^\n]{0,30}\Z")
 _SETTLED = 12
-"""Characters of the next sentence that must have come before one is taken to have ended."""
+"""Characters of the next sentence that must have arrived before one counts as ended."""
 
 REPEATS = 4
-"""How often a model may write the same sentence before it is taken to go round in circles."""
+"""How often a model may repeat a sentence before it counts as looping."""
 _WORDS_OF_A_SENTENCE = 4
 
 
 class Transcript:
-    """Takes a model's text in pieces and gives the events that may be shown after each.
+    """Takes a model's text in pieces and yields the events that may be shown after each.
 
-    What has been shown is never taken back while the model speaks: an open bracket, trailing white space and a
-    short last line are held until it is clear that they are no marker and no list of sources. Under `strict` a
-    sentence is held until it is known to be supported.
+    Shown text is never taken back while the model writes: an open bracket, trailing white space and a short last line
+    are held until they are known to be no marker and no list of sources. Under `strict` a sentence is held until it
+    is known to be supported.
     """
 
     def __init__(self, aligner: Aligner, *, strict: bool = False) -> None:
         self.raw = ""
-        self.circles = False  # the model writes the same again and again
+        self.circles = False  # the model repeats itself
         self._said: Counter[str] = Counter()
         self._strict = strict
         self._aligner = aligner
         self._footnotes = Footnotes()
-        self._tail = ""  # what came after the last sentence that is known to have ended
-        self._base = 0  # where it begins in the text without markers
-        self._settled = 0  # how much of it is settled although it cannot be let go yet
-        self._shown = ""  # how much of it has been shown
-        self._written = 0  # characters shown in all
+        self._tail = ""  # the text after the last sentence known to have ended
+        self._base = 0  # its start in the text without markers
+        self._settled = 0  # how much of it is final although it cannot be dropped yet
+        self._shown = ""  # the part of it already shown
+        self._written = 0  # characters shown in total
 
     def add(self, text: str) -> Iterator[Event]:
-        """The events a further piece of text gives."""
+        """Add a piece of text and yield its events."""
         text = text if self.raw else text.lstrip()
         self.raw += text
         self._tail += text
         yield from self._show(self._tail[: _safe_end(self._tail)])
 
     def finish(self) -> Iterator[Event]:
-        """What was held back."""
+        """Yield what was held back."""
         yield from self._show(self._tail, last=True)
 
     def _show(self, tail: str, *, last: bool = False) -> Iterator[Event]:
@@ -72,7 +72,7 @@ class Transcript:
     def _sentence(
         self, clean: str, span: tuple[int, int], gap: str, markers: list[Marker], *, stated: bool
     ) -> Iterator[Event]:
-        """A sentence that has ended, and its footnotes."""
+        """Yield a sentence that has ended, and its footnotes."""
         start, end = span
         self._note(clean[start:end])
         supports = self._aligner.align(clean[start:end], named_at(markers, start, end)) if stated else []
@@ -101,7 +101,7 @@ class Transcript:
             yield Event("token", text=new)
 
     def _let_go(self, tail: str, markers: list[Marker]) -> None:
-        """Look no more at what is settled, so that a long answer costs no more a word than a short one."""
+        """Drop final text, so that a long answer costs no more per word than a short one."""
         raw = self._settled + sum(marker.removed for marker in markers if marker.position <= self._settled)
         if not self._settled or tail[:raw].count("```") % 2:
             return
@@ -112,12 +112,12 @@ class Transcript:
 
 
 def _in_open_fence(text: str, start: int) -> bool:
-    """Whether a piece stands in a fence of code that has not been closed yet."""
+    """Return whether a piece is inside a code fence that is still open."""
     return text.count("```") % 2 == 1 and start >= text.rfind("```")
 
 
 def _safe_end(raw: str) -> int:
-    """How much of the text can no longer turn out to be, or to stand before, a marker or a list of sources."""
+    """Return how much of the text can no longer be, or precede, a marker or a list of sources."""
     end = len(raw)
     if held := _OPEN.search(raw, max(0, end - _HELD)):
         end = held.start()

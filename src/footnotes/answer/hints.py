@@ -1,5 +1,5 @@
 # ruff: noqa: SIM905 (lists of words read better as prose)
-"""What says how a sentence is to be read: what it points back to, its table's header, before or after what it is."""
+"""Hints on how to read a sentence: what it points back to, its table's header, relations such as before or after."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from itertools import takewhile
 from footnotes.text.analysis import analyze
 
 Relations = dict[str, str]
-"""Terms with how the text relates to them: `during`, `after`, `before` or `without`."""
+"""Terms, and the text's relation to each: `during`, `after`, `before` or `without`."""
 
 REACH = 3
-"""Words after a preposition that it may govern."""
+"""How many words a preposition may govern."""
 
 _RELATED = {
     word: relation
@@ -47,17 +47,17 @@ _GOES_ON = re.compile(
 
 
 def points_back(sentence: str) -> bool:
-    """Does a sentence open with a word that stands for what the one before it named?"""
+    """Return whether a sentence opens with a word that stands for something in the one before it."""
     return _POINTS_BACK.match(sentence) is not None
 
 
 def goes_on(sentence: str) -> bool:
-    """Does a sentence go on with what the one before it began: "Then …", "To do that, …"?"""
+    """Return whether a sentence continues the one before it: "Then …", "To do that, …"."""
     return points_back(sentence) or _GOES_ON.match(sentence) is not None
 
 
 def item_above(text: str, start: int) -> str:
-    """The item of a list that a deeper item stands under, without its mark; empty for any other text."""
+    """Return the parent of a nested list item, without its mark; empty for any other text."""
     line = text.rfind("\n", 0, start) + 1
     own = _ITEM.match(text, line)
     if own is None or not own[1]:
@@ -68,7 +68,7 @@ def item_above(text: str, start: int) -> str:
         if above and _depth(above[1]) < _depth(own[1]):
             return text[above.end() : end].strip()
         if above is None and text[line:end].strip() and not text[line].isspace():
-            return ""  # a paragraph: the list begins below it
+            return ""  # a paragraph: the list begins after it
     return ""
 
 
@@ -77,7 +77,7 @@ def _depth(indent: str) -> int:
 
 
 def header_rows(text: str, spans: Sequence[tuple[int, int]]) -> dict[int, int]:
-    """For each row of a table that has a header row the place of that row, which is its own header."""
+    """Map each row of a table with a header row to the position of that row; the header maps to itself."""
     rows = {place: _cells(text[start:end]) for place, (start, end) in enumerate(spans) if "|" in text[start:end]}
     headers: dict[int, int] = {}
     for place in rows:
@@ -93,7 +93,7 @@ def _cells(row: str) -> list[str]:
 
 
 def _is_header(first: list[str], below: list[list[str]]) -> bool:
-    """A row over a rule, or one with a word over a column that holds nothing but numbers."""
+    """Return whether a row is above a rule, or has a word above a column of numbers only."""
     if below and all(_RULE.fullmatch(cell) for cell in below[0]):
         return True
     columns = list(zip(first, *below, strict=False)) if below else []
@@ -106,7 +106,7 @@ def _has_digit(cell: str) -> bool:
 
 @lru_cache(maxsize=4_096)
 def relations_of(text: str) -> Relations:
-    """The terms of a text that stand after a preposition of time or exception, each with that relation."""
+    """Return the terms after a preposition of time or exception, each with that relation."""
     found: Relations = {}
     relation, left = "", 0
     for word in _WORD.findall(text.lower()):
@@ -120,7 +120,7 @@ def relations_of(text: str) -> Relations:
 
 
 def turned(asked: Relations, sentence: str) -> frozenset[str]:
-    """The terms asked for in one relation that the sentence has in another: what it says of them is something else."""
+    """Return the terms that the sentence has in another relation than the question: it then says something else."""
     here = relations_of(sentence)
     first = _WORD.search(sentence)
     later = first is not None and first[0].lower() in _LATER

@@ -1,7 +1,7 @@
-"""How likely evidence supports a claim, from what the verifier says and from the words the two share.
+"""Estimates how likely evidence supports a claim, from the verifier's verdict and shared words.
 
-A logistic model over four figures, fitted on kept pairs of AttributionBench, WiCE, SciFact and BEGIN by
-`training/measure.py --fit`; words tell what the verifier, which reads the nearest sentences alone, does not see.
+A logistic model over four figures, fitted on held-out pairs of AttributionBench, WiCE, SciFact and BEGIN by
+`training/measure.py --fit`; words show what the verifier, which reads only the nearest sentences, does not see.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LEAST = 0.005
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What speaks for a claim, each from 0 to 1: the verifier, the words in all of the evidence, in its best sentence,
+    """The support for a claim, each from 0 to 1: the verifier, the words in all of the evidence, in its best sentence,
     and the neighbouring words of the claim that are neighbours there."""
 
     verifier: float
@@ -36,7 +36,7 @@ BIAS, WEIGHTS = -1.68, (0.78, 1.83, 0.22, 1.02)
 
 
 def supported(figures: Figures) -> float:
-    """How likely the claim is supported."""
+    """Return how likely the claim is supported."""
     total = BIAS + sum(weight * value for weight, value in zip(WEIGHTS, figures.row, strict=True))
     return 1.0 / (1.0 + math.exp(-total))
 
@@ -44,7 +44,7 @@ def supported(figures: Figures) -> float:
 def figures_of(
     claim: str, evidence: str, weights: Mapping[str, float], sentences: Sequence[frozenset[str]], verifier: float
 ) -> Figures:
-    """The figures of a claim whose terms weigh `weights`, against evidence whose sentences have these terms."""
+    """Compute the figures of a claim with these weighted terms, against evidence whose sentences have these terms."""
     total = sum(weights.values()) or 1.0
     held = [sum(weight for term, weight in weights.items() if term in terms) / total for terms in sentences]
     every = frozenset().union(*sentences)

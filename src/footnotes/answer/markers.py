@@ -1,6 +1,6 @@
-"""Citation markers as models write them: found in every usual form, taken out of the text, kept as a hint.
+"""Citation markers of models: found in every usual form, removed from the text, kept as hints.
 
-Nothing a marker says is believed. What it names only decides between sources that support a sentence equally.
+Markers are not trusted. What they name only decides between sources that support a sentence equally.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _SOURCES_LINE = r"\n[ \t]{0,8}(?:\*\*|#+\s?)?(?:sources|references|citations|footnotes|quellen|fuentes)\b[^\w\n]{0,4}"
 _SOURCES = re.compile(_SOURCES_LINE + r"\n.*\Z", re.IGNORECASE | re.DOTALL)
 ENDS_IN_SOURCES = re.compile(_SOURCES_LINE + r"\Z", re.IGNORECASE)
-"""A text that ends in the heading of a list of sources, which may follow."""
+"""Matches a text that ends in the heading of a list of sources, which may follow."""
 _RANGE = re.compile(r"(\d{1,4})\s?[–-]\s?(\d{1,4})")
 _MAX_RANGE = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """What a model named at a position of the text without markers."""
+    """What a model named at a position in the text without markers."""
 
     position: int
     numbers: frozenset[int]
-    removed: int  # characters that were taken out there
+    removed: int  # characters removed there
 
 
 def without_markers(text: str) -> tuple[str, list[Marker]]:
-    """The text without its markers and without a list of sources at its end, and where the markers stood."""
+    """Remove markers and a final list of sources from a text; return the text and the markers' positions."""
     if sources := _SOURCES.search(text):
         text = text[: sources.start()].rstrip()
     clean, markers, begin = "", [], 0
@@ -62,7 +62,7 @@ def _outside_code(text: str) -> Iterator[re.Match[str]]:
 
 
 def _is_year(match: re.Match[str]) -> bool:
-    """`[1998]` is an editor's year, not the thousand nine hundred and ninety-eighth passage."""
+    """Return whether a number is an editor's year: `[1998]` is not passage 1,998."""
     named = match["square"] or ""
     return named.isdigit() and 1000 <= int(named) <= 2100
 

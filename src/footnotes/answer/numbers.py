@@ -1,5 +1,5 @@
 # ruff: noqa: SIM905 (lists of words read better as prose)
-"""Numbers in a text and the values each may be read as, in digits or in words."""
+"""Finds numbers in a text, in digits or words, with all their possible values."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ WORDS = frozenset([*_VALUES, *_SCALES]) - {"one"}
 _TOKEN = re.compile(r"\d+(?:[.,'’\u00a0\u202f]\d{3})*(?:[.,]\d+)?|[½¼¾⅓⅔万亿]|[^\W\d_]+")
 _GROUPS = re.compile(r"['’\u00a0\u202f]")
 
-# "One" is as often a pronoun as a number, "second" a unit of time: neither is held against a sentence.
+# "One" is as often a pronoun as a number, "second" a unit of time: neither counts against a sentence.
 LENIENT = frozenset({"one", "half", "zero"})
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number where it stands. `values` holds every reading: `1.500` is 1500 and 1.5."""
+    """A number and its position. `values` holds every reading: `1.500` is 1500 and 1.5."""
 
     written: str
     values: frozenset[float]
@@ -39,7 +39,7 @@ class Number:
 
 @lru_cache(maxsize=4_096)
 def numbers_in(text: str) -> tuple[Number, ...]:
-    """Every number of a text: `two million` is 2,000,000, `twenty-four` 24, `4th` 4."""
+    """Find every number in a text: `two million` is 2,000,000, `twenty-four` 24, `4th` 4."""
     found: list[Number] = []
     for token in _TOKEN.finditer(text):
         word = token[0].lower()
@@ -53,7 +53,7 @@ def numbers_in(text: str) -> tuple[Number, ...]:
 
 
 def _continued(last: Number, word: str, between: str) -> frozenset[float]:
-    """The values of a number with the word that follows it, or nothing when that begins anew."""
+    """Return the values of a number with the next word, or nothing if that begins a new number."""
     if word in _SCALES and between in ("", "-"):
         return frozenset(value * _SCALES[word] for value in last.values)
     if not last.written[0].isalpha() or between not in ("", "-", "and"):
@@ -62,7 +62,7 @@ def _continued(last: Number, word: str, between: str) -> frozenset[float]:
 
 
 def _fits(big: float, small: float) -> bool:
-    """`twenty-four`, `three hundred and five`: the second must be smaller than the last place of the first."""
+    """Return whether two numbers join, as in `three hundred and five`: the second is below the first's last place."""
     place = 10 if big < 100 else 100
     return big >= 20 and big % place == 0 and 0 < small < place
 

@@ -1,7 +1,7 @@
-"""Whether a number of a claim follows by arithmetic from its other numbers: from 40 to 50 is an increase of 25%.
+"""Checks whether a number of a claim follows by arithmetic from its others: from 40 to 50 is an increase of 25%.
 
-A model may work out a figure that no source has. It stands where the claim names what it was worked out from, those
-numbers are in the source, and the sum is right.
+A model may compute a figure that no source has. It is accepted if the claim names the numbers it was computed from, the
+source has them, and the arithmetic is right.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _DIGITS = re.compile(r"\d[\d.,'’]*")
 
 
 def follows(claim: str, number: Number, known: Sequence[Number]) -> bool:
-    """Whether a number of the claim can be worked out, as the claim says it was, from others that the source has."""
+    """Return whether a number can be computed, as the claim says it was, from others that the source has."""
     others = [other for other in known if other.start != number.start and not _is_year(other)]
     if len(others) < 2:
         return False
@@ -60,14 +60,14 @@ def _results(claim: str, others: Sequence[Number], *, percent: bool) -> Iterator
 
 
 def _ordered(claim: str, one: Number, other: Number) -> tuple[Number, Number]:
-    """The number a change is counted from, and the other: `from 40 to 50`, `50, up from 40`; else the first."""
+    """Return the number a change starts from, then the other: `from 40 to 50`, `50, up from 40`; else the first."""
     return (
         (other, one) if _BASE.search(claim, 0, other.start) and not _BASE.search(claim, 0, one.start) else (one, other)
     )
 
 
 def _value(number: Number) -> float:
-    """The reading with thousands in groups, which is the larger one."""
+    """Return the reading with grouped thousands, which is the larger one."""
     return max(number.values)
 
 
@@ -76,7 +76,7 @@ def _is_year(number: Number) -> bool:
 
 
 def _slack(number: Number) -> float:
-    """Half of the last place that a number is written with."""
+    """Return half a unit of the last place that a number is written with."""
     digits = _DIGITS.match(number.written)
     if digits is None:
         return 1e-6

@@ -1,4 +1,4 @@
-"""Whether a claim has the words of its source in another order, or a word of it turned into its opposite."""
+"""Detects claims that swap words of their source, or turn a word into its opposite."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ Unit = tuple[str, ...]
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W_]+(?:[._'’-]+[^\W_]+)*")
 _JOINED = re.compile(r"[\s,;/&]*(?:and|or|und|oder|y|et)?[\s,;/&]*(?:the|a|an)?\s*\Z", re.IGNORECASE)
 NEAR = 0.5
-"""The share of a claim's neighbouring words that must stand side by side in the source to speak of an exchange."""
+"""The share of a claim's neighbouring words that must be neighbours in the source to detect a swap."""
 RESTORED, RESTORED_PLAIN = 2, 3
-"""How many more neighbours putting two names or numbers, or two other words, back must restore."""
+"""How many more neighbours must be restored by swapping back two names or numbers, or two other words."""
 MOST, LONGEST_NAME = 16, 4
 ENDINGS = ("", "s", "es", "ed", "d", "ing", "er", "est", "ly")
 
 
 def exchanged(claim: str, source: str) -> bool:
-    """Would the claim be nearer to its source with two of its words, names or numbers put in each other's place?"""
+    """Return whether swapping two words, names or numbers would bring the claim nearer to its source."""
     words, there = words_of(claim), _pairs(words_of(source))
     here = _shared(words, there)
     if here == max(0, len(words) - 1):
@@ -42,9 +42,9 @@ def exchanged(claim: str, source: str) -> bool:
 
 
 def _takes_a_place(unit: Unit, words: Sequence[str], source: str) -> bool:
-    """Whether a name or number of the claim stands between two words that have another between them in the source.
+    """Return whether a name or number of the claim is between two words that enclose another one in the source.
 
-    It must stand nowhere in the source beside either of the two.
+    In the source it must be next to neither of the two.
     """
     given = words_of(source)
     around = [(words[at - 1], words[at + len(unit)]) for at in _places(unit, words) if 0 < at < len(words) - len(unit)]
@@ -61,13 +61,13 @@ def _takes_a_place(unit: Unit, words: Sequence[str], source: str) -> bool:
 
 
 def _alike(unit: Unit, other: Unit) -> bool:
-    """Another name where a name stood, another number where a number stood; `Smith` is no other than `John Smith`."""
+    """Return whether both are names, or both numbers, and differ; `Smith` and `John Smith` do not."""
     digits = unit[0][:1].isdigit() == other[0][:1].isdigit()
     return digits and not set(unit) & set(other) and not set(other) <= FUNCTION_WORDS
 
 
 def opposite_in_place(claim: str, source: str) -> bool:
-    """Has the claim a word where the source has its opposite?"""
+    """Return whether the claim has a word where the source has its opposite."""
     words, given = words_of(claim), words_of(source)
     there = _pairs(given)
     for place, word in enumerate(words):
@@ -83,7 +83,7 @@ def opposite_in_place(claim: str, source: str) -> bool:
 
 @cache
 def opposites(word: str) -> frozenset[str]:
-    """The opposites of a word in WordNet, in the same ending."""
+    """Return the opposites of a word in WordNet, with the same ending."""
     found = set()
     for ending in ENDINGS:
         stem = word.removesuffix(ending) if ending else word
@@ -102,7 +102,7 @@ def _ended(word: str, ending: str) -> str:
 
 @cache
 def _antonyms() -> dict[str, frozenset[str]]:
-    """WordNet's antonyms, both ways."""
+    """Load WordNet's antonyms, in both directions."""
     found: dict[str, set[str]] = {}
     lines = (resources.files("footnotes.answer") / "data" / "antonyms.tsv").read_text(encoding="utf-8").splitlines()
     for one, _, other in (line.partition("\t") for line in lines):
@@ -117,7 +117,7 @@ def _tokens(text: str) -> tuple[str, ...]:
 
 
 def words_of(text: str) -> list[str]:
-    """The words and numbers of a text in small letters."""
+    """Return the words and numbers of a text in lower case."""
     return [token.lower() for token in _tokens(text)]
 
 
@@ -130,7 +130,7 @@ def _shared(words: Sequence[str], there: frozenset[tuple[str, str]]) -> int:
 
 
 def _units(claim: str) -> list[Unit]:
-    """The words that may be exchanged: names of several words as one, numbers and other content words alone."""
+    """Return the units that may be swapped: names of several words as one, numbers and other content words alone."""
     units: list[list[str]] = []
     last, named = 0, False
     for token in _TOKEN.finditer(claim):
@@ -145,7 +145,7 @@ def _units(claim: str) -> list[Unit]:
 
 
 def _is_fact(claim: str, unit: Unit) -> bool:
-    """A number, a name, or a name in code."""
+    """Return whether a unit is a number, a name, or a name in code."""
     token = next((token for token in _tokens(claim) if token.lower() == unit[0]), unit[0])
     return token[:1].isdigit() or not token.islower() or any(char in token for char in "._")
 
@@ -170,7 +170,7 @@ def _places(unit: Unit, words: Sequence[str]) -> Iterator[int]:
 
 
 def _joined(source: str, one: Unit, other: Unit) -> bool:
-    """Whether the source names the two side by side, in which case their order says nothing."""
+    """Return whether the source names the two side by side: then their order means nothing."""
     spans = [list(_found(source, unit)) for unit in (one, other)]
     return any(
         _JOINED.fullmatch(source[min(one[1], other[1]) : max(one[0], other[0])])

@@ -1,4 +1,4 @@
-"""Text without its markup: what a reader of a page sees of Markdown and HTML."""
+"""Removes markup: leaves what a reader sees of Markdown and HTML."""
 
 from __future__ import annotations
 
@@ -6,7 +6,23 @@ import re
 
 _LINK = re.compile(r"!?\[([^\]\n]*)\]\([^)\s]*(?:\s+\"[^\"]*\")?\)(?:\{[^}\n]*\})?")
 _REFERENCE = re.compile(r"\[([^\]\n]+)\]\[[^\]\n]*\]")
-_TAG = re.compile(r"</?[a-zA-Z][^<>\n]{0,300}>|<!--.*?-->|<[a-z]+ \w+=\"[^<>]*\Z", re.DOTALL)
+_ELEMENTS = (
+    "a|abbr|article|aside|audio|b|big|blockquote|br|canvas|center|cite|code|col|colgroup|dd|del|dfn|div|dl|dt|em|embed"
+    "|figcaption|figure|footer|h[1-6]|hr|i|iframe|img|ins|kbd|li|main|mark|nav|noscript|ol|optgroup|p|pre|q|s|samp|script"
+    "|span|strike|strong|sub|sup|svg|table|tbody|td|tfoot|th|thead|tr|tt|u|ul|var|video"
+)
+"""Tag names that mean nothing else."""
+_WORDS = (
+    "address|button|caption|dialog|details|font|form|header|input|label|legend|link|map|meta|object|option|param|path"
+    "|picture|section|select|small|source|style|summary|template|textarea|time"
+)
+"""Tag names that may be words of the text, such as `<path>`, unless they close or have attributes."""
+_TAG = re.compile(
+    rf"</?(?:{_ELEMENTS})\s*/?>|</(?:{_WORDS})\s*>|<(?:{_ELEMENTS})\s[^<>\n]{{0,300}}>"
+    rf"|<(?:{_WORDS})\s[^<>\n=]{{1,40}}=[^<>\n]{{0,300}}>|<!--.*?-->"
+    r"|<[a-z]+ \w+=\"[^<>]*\Z",
+    re.DOTALL,
+)
 _ATTRIBUTES = re.compile(r"\s*\{\s*[.#:][^{}\n]{0,120}\}")
 _EMPHASIS = re.compile(
     r"(?<![\w*\\])(\*\*\*|\*\*|\*)(?=\S)(.+?)(?<=\S)\1(?![\w*])|(?<![\w_])(__|_)(?=\S)([^_\n]+?)(?<=\S)\3(?![\w_])"
@@ -17,7 +33,7 @@ _EMOJI = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf\u2b00-\u2bff\ufe0f]+\\s
 
 
 def plain_text(text: str) -> str:
-    """The text without links' addresses, tags, marks of emphasis, of headings and of lists; code keeps its marks."""
+    """Remove link addresses, tags, and marks of emphasis, headings and lists; code keeps its marks."""
     text = _TAG.sub("", text)
     text = _LINK.sub(r"\1", text)
     text = _REFERENCE.sub(r"\1", text)

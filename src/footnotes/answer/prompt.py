@@ -1,7 +1,7 @@
-"""Context and question → the messages a model is sent, by a template that a user can replace.
+"""Builds the messages for a model from context and question, by a template that a user can replace.
 
-A template is a text file with the parts `--- system ---` and `--- user ---`. The names in double braces below
-are filled in once: braces inside documents, questions or prompts stay as they are.
+A template is a text file with the parts `--- system ---` and `--- user ---`. The names in double braces below are
+replaced once: braces inside documents, questions or prompts stay as they are.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ NAMES = (
     "score",
 )  # fmt: skip
 REQUIRED = (("context", "contexts"), ("question", "query"))
-"""One name of each pair; the second is what templates of other tools call it."""
+"""A template needs one name of each pair; the second is the one in templates of other tools."""
 
 _NAME = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _PART = re.compile(r"^--- (system|user) ---[ \t]*\n", re.MULTILINE)
-# What chat models use to tell turns apart must not come from a document: <|im_end|>, [INST], </s>, <start_of_turn>.
+# Tokens that separate turns must not come from a document: <|im_end|>, [INST], </s>, <start_of_turn>.
 _CONTROL = re.compile(r"<\|[^|\n]{0,40}\|>|\[/?INST\]|<</?SYS>>|</?s>|<(?:start|end)_of_turn>", re.IGNORECASE)
-# Characters a reader does not see can carry instructions: tags, zero width, directions.
+# Invisible characters can carry instructions: tags, zero width, directions.
 _HIDDEN = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f]")
 
 
 def load_template(path: str = "") -> str:
-    """The template of the settings, or the one that comes with Footnotes."""
+    """Load the template of the settings, or the one that comes with Footnotes."""
     if not path:
         return packaged_template("answer.txt")
     try:
@@ -55,7 +55,7 @@ def answer_messages(
     collection_prompt: str = "",
     before: Sequence[Turn] = (),
 ) -> list[Message]:
-    """The messages that ask a model to answer from the context; `before` is what was said last in the conversation."""
+    """Build the messages that ask a model to answer from the context; `before` is the last exchange."""
     boundary = _boundary(context)
     values = {
         "context": context_text(context, boundary),
@@ -75,7 +75,7 @@ def answer_messages(
 
 
 def context_text(context: Context, boundary: str) -> str:
-    """The passages as data: each under its heading, between lines that nothing inside them can imitate."""
+    """Format the passages as data: each under its heading, between lines that nothing inside them can imitate."""
     shown = [
         f"{escaped(heading_of(number, passage), boundary)}\n{escaped(passage.text, boundary)}"
         for number, passage in enumerate(context.passages, 1)
@@ -84,7 +84,7 @@ def context_text(context: Context, boundary: str) -> str:
 
 
 def _metadata_lines(context: Context) -> str:
-    """What is known of the document of each passage, a line of JSON each."""
+    """Format the metadata of each passage's document, as a line of JSON each."""
     return "\n".join(
         f"[{number}] {json.dumps(dict(passage.hits[0].metadata), ensure_ascii=False, default=str)}"
         for number, passage in enumerate(context.passages, 1)
@@ -92,26 +92,26 @@ def _metadata_lines(context: Context) -> str:
 
 
 def escaped(text: str, boundary: str = "") -> str:
-    """Text that can neither end the passages nor begin a turn nor hide anything."""
+    """Escape text so that it cannot end the passages, begin a turn or hide anything."""
     text = _HIDDEN.sub("", text)
     text = _CONTROL.sub(lambda match: match[0][0] + " " + match[0][1:], text)
     return text.replace(boundary, "") if boundary else text
 
 
 def filled(template: str, values: Mapping[str, str]) -> str:
-    """The template with its names replaced, in one pass, so that nothing filled in is read again."""
+    """Replace the names in a template in one pass, so that inserted text is not replaced again."""
     return _NAME.sub(lambda match: values.get(match[1], match[0]), template)
 
 
 def split_template(template: str) -> tuple[str, str]:
-    """The parts for the system and for the user."""
+    """Split a template into its system and user parts."""
     pieces = _PART.split(template)
     parts = dict(zip(pieces[1::2], pieces[2::2], strict=True))
     return parts.get("system", ""), parts.get("user", "")
 
 
 def _boundary(context: Context) -> str:
-    """A mark made from the passages themselves: no passage can hold the mark that its own text gives."""
+    """Derive a mark from the passages themselves: no passage can contain the mark that its own text produces."""
     digest = hashlib.sha256()
     for passage in context.passages:
         digest.update(passage.filename.encode("utf-8", "replace") + b"\0" + passage.text.encode("utf-8", "replace"))
@@ -119,7 +119,7 @@ def _boundary(context: Context) -> str:
 
 
 def _check(template: str, path: str) -> None:
-    """A template without its parts or its names would send a model nothing to answer from."""
+    """Raise if a template lacks its parts or names: a model would get nothing to answer from."""
     system, user = split_template(template)
     if not user:
         raise ConfigError(f"the prompt template {path} has no part that begins with the line '--- user ---'")
@@ -134,5 +134,5 @@ def _check(template: str, path: str) -> None:
 
 @lru_cache(maxsize=8)
 def packaged_template(name: str) -> str:
-    """A text that comes with Footnotes."""
+    """Read a text that comes with Footnotes."""
     return (resources.files("footnotes.answer") / "templates" / name).read_text(encoding="utf-8")

@@ -1,8 +1,8 @@
 # ruff: noqa: E501 (patterns read better whole)
-"""What a question asks for: its terms, and the kind of thing an answer must name.
+"""Analyses what a question asks for: its terms, and the kind of thing an answer must name.
 
-The tables cover English, German, Spanish, French, Chinese and Arabic. A language that is missing costs a little
-accuracy, nothing more: its function words are told by their frequency in the library instead.
+The tables cover English, German, Spanish, French, Chinese and Arabic. Other languages only lose a little accuracy:
+their function words are detected by their frequency in the library instead.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Literal
 
 Kind = Literal["number", "date", "name", "colour", "version", "reason", "definition", "any"]
 Form = Literal["yesno", "howto", "list", "comparison", "plain"]
-"""How an answer is set: one or a few sentences, or what a question of that form needs whole."""
+"""The form of an answer: one or a few sentences, or the whole that a question of that form needs."""
 
 _FUNCTION_WORDS = """
     a about after all also am an and any are as at be been before being between but by can could did do does doing
     during each either else for from had has have having he her here hers him his how i if in into is it its just
     many may me might more most much must my no nor not of off on once only or other our out over own same shall she
     should so some such than that the their them then there these they this those through to too under until up us
-    very was we were what when where which while who whom whose why will with within would you your kind type
+    very was wat we were what whats when where which while who whom whos whose why will with within would you your kind type
     aber alle als am an auch auf aus bei bin bis da das dass dem den der des die doch du durch ein eine einem einen
     einer eines er es für hat hatte hatten ich ihr im in ist ja kann mit nach nicht noch nur oder sich sie sind über
     um und unter viel viele vom von vor wann war waren warum was welche welchem welchen welcher welches wem wen wenn
@@ -37,7 +37,7 @@ _FUNCTION_WORDS = """
 FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
 
 _ASKS = r"(?:^|[,;:.?]|\b(?:and|or|but|at|by|for|from|in|of|on|since|to|until|with))\s*\b"
-"""What stands before a word that asks; anywhere else it joins a clause: "what happens when it fails"."""
+"""Matches the text before a question word; elsewhere such a word joins a clause: "what happens when it fails"."""
 _KINDS: tuple[tuple[Kind, str], ...] = (
     (
         "date",
@@ -73,7 +73,7 @@ _KINDS += (
     ("reason", r"\bwhy\b|\bhow come\b|\b(?:what|which) (?:is|are|was|were) the (?:reason|cause|purpose|point)s?\b"
      r"|\bwarum\b|\bwieso\b|\bweshalb\b|\bpor qué\b|\bpourquoi\b|为什么|لماذا"),
     ("definition", r"^\s*what (?:is|are) (?!the\b)(?:an? )?(?:\S+ ){1,2}in \S+\s*\??\s*\Z"
-     r"|^\s*(?:what(?:'s|’s| is| are| does)|define|explain what)\b"
+     r"|^\s*(?:wh?at(?:['’]?s| is| are| does| do)|define|explain what)\b"
      r"(?!.*\b(?:of|in|for|during|at|on|to|from|with|between)\b)(?=(?:\s+\S+){1,4}\s*(?:mean|stand for)?\s*\??\s*\Z)"
      r"|^\s*was (?:ist|sind|bedeutet)\b|^\s*qué (?:es|son|significa)\b|什么是"),
 )  # fmt: skip
@@ -154,22 +154,22 @@ DOING = (
     r"(?:add|call|choose|click|configure|copy|create|declare|define|disable|download|enable|enter|import|include|inherit|install|make"
     r"|mount|open|pass|press|put|replace|return|run|select|set|start|turn|use|write)\b(?!\s*:)"
 )
-"""A verb that begins a sentence which says what to do."""
+"""Matches a verb that opens an instruction."""
 INSTRUCTS = re.compile(
     r"\W*(?:(?:then|first|next|now|finally|so|and|just),? )*(?:you (?:just )?(?:can|could|should|must|need to|have to|will need to)\b"
     r"|to \w+ [^.]{3,80}, (?:you|use|run|set|add|call|pass|import|declare|open|press|choose)\b"
     rf"|{DOING})",
     re.IGNORECASE,
 )
-"""A sentence that says what to do."""
+"""Matches a sentence that says what to do."""
 ELSEWHERE = re.compile(
-    r"\b(?:for more (?:info|information|details)|(?:read|learn|know|find) (?:out )?more\b|see (?:the|also)\b|please (?:refer|see)\b|refer to the\b|have a look at|check (?:out )?the\b"
+    r"\b(?:for (?:more|additional|further) (?:info|information|details)|(?:read|learn|know|find) (?:out )?more\b|see (?:the|also|(?:part|item|note|section) [\dIVX]+)\b|please (?:refer|see)\b|refer to the\b|have a look at|check (?:out )?the\b"
     r"|you (?:have )?(?:\w+ )?(?:saw|seen|read) how|(?:later|next) you will (?:see|learn|read)|you can (?:later )?read"
     r"|you (?:\w+ )?(?:read|saw|have seen) (?:before|above|earlier|previously)|in the (?:next|previous) (?:chapter|section|page)s?\b"
     r"|\Alater,.{0,60}\byou(?: will|['’]ll) (?:see|learn|read)|there(?: is|['’]s) an? (?:\w+ )?(?:tutorial|guide|chapter|section|page) (?:on|about|for|that)\b)",
     re.IGNORECASE,
 )
-"""A sentence that says where something is said."""
+"""Matches a sentence that says where to read about something."""
 NAME = re.compile(r"(?<![.!?:\n] )(?<!^)\b[A-ZÀ-ÖØ-ÞА-Я][\w'’-]+")
 DIGITS = re.compile(r"\d[\d.,:]*")
 WORD = re.compile(r"\w+")
@@ -187,13 +187,13 @@ _POINTS_AT_TEXT = re.compile(
 
 
 def without_pointers(question: str) -> str:
-    """A question without what only says that the documents are to answer it: "according to the text"."""
+    """Remove phrases that only point to the documents: "according to the text"."""
     left = _POINTS_AT_TEXT.sub("", question).lstrip(" ,")
     return left if any(word not in FUNCTION_WORDS for word in WORD.findall(left.lower())) else question
 
 
 def subject_of(question: str) -> tuple[Kind, str]:
-    """What an answer must name, and the question without the words that ask for it ("how long", "in what year")."""
+    """Return what an answer must name, and the question without the words that ask ("how long", "in what year")."""
     for kind, pattern in _PATTERNS:
         if found := pattern.search(question):
             if kind == "definition":
@@ -213,12 +213,12 @@ _LISTED = re.compile(
 
 
 def symbols_in(question: str) -> tuple[str, ...]:
-    """Signs that the question has in code or between quotation marks: `...`, `->`."""
+    """Find symbols in code or between quotation marks in a question: `...`, `->`."""
     return tuple(dict.fromkeys(_SYMBOLS.findall(question)))
 
 
 def has_symbol(sentence: str, symbols: Sequence[str]) -> bool:
-    """Whether a sentence has one of these signs in code; of one without code, apart from its words."""
+    """Return whether a sentence has one of these symbols in code or, without code, apart from its words."""
     code = "".join(f" {each} " for each in _CODE.findall(sentence))
     if code:
         return any(symbol in code for symbol in symbols)
@@ -226,50 +226,102 @@ def has_symbol(sentence: str, symbols: Sequence[str]) -> bool:
 
 
 def listed_thing(question: str) -> str:
-    """The word for what a question wants a list of: options, in "what are all the options of the tool"."""
+    """Return the word for the things to list: options, in "what are all the options of the tool"."""
     found = _LISTED.match(question)
     return found[1].split()[-1] if found else ""
 
 
 def _defines(sentence: str, question: str) -> bool:
-    """Does a sentence say of the last word asked about what it is, or give something its name?"""
-    subject = _WITHIN.sub("", question.lower())
-    asked = [word for word in WORD.findall(subject) if word not in FUNCTION_WORDS and word not in _ASKING]
+    """Return whether a sentence defines the last word of the subject, or gives something that name."""
+    asked = _asked_words(question)
     if not asked:
         return False
+    if defines_at_once(sentence, question):
+        return True
     at = sentence.lower().find(asked[-1].removesuffix("s"))
     if at < 0:
         return False
     if _MEANS.search(question) and re.match(rf"\W*{re.escape(asked[-1])}\W*(?::| [-–—])\s", sentence, re.IGNORECASE):
-        return True  # an entry of a list: `name`: what it means
+        return True  # a list entry: `name`: what it means
     after = DEFINITION.search(sentence, at + len(asked[-1]) - 1)
     soon = after is not None and at <= _SOON and after.start() - at <= 2 * _SOON
     longer = _LONGER_NAME.match(sentence, at + len(asked[-1])) or _COMPOUND.match(sentence, at + len(asked[-1]) - 1)
     return (soon and not longer) or ((called := _CALLED.search(sentence)) is not None and called.start() < at)
 
 
+def defines_at_once(sentence: str, question: str, above: str = "") -> bool:
+    """Return whether a sentence or list entry begins with the subject of the question and says what it is.
+
+    The text `above` it, heading and title, may name the rest of the subject.
+    """
+    asked = _asked_words(question)
+    found = _ENTRY_HEAD.match(sentence)
+    if found is None or not asked:
+        return False
+    said = f"{sentence} {above}".lower()
+    if any(_stem(word) not in said for word in asked):
+        return False
+    head, colon, _ = sentence.partition(": ")
+    if colon and len(head) <= 2 * _SOON and asked[-1] in WORD.findall(head.lower()):
+        return True
+    head = sentence[found.end() :].lower()
+    at = head.find(_stem(asked[-1]))
+    if at < 0 or len(WORD.findall(head[:at])) > len(asked):
+        return False
+    after = head[at + len(_stem(asked[-1])) :]
+    return _SAYS_AT_ONCE.match(after) is not None
+
+
+def _stem(word: str) -> str:
+    return word.removesuffix("s") if len(word) > 3 else word
+
+
+def _asked_words(question: str) -> list[str]:
+    subject = _WITHIN.sub("", question.lower())
+    return [word for word in WORD.findall(subject) if word not in FUNCTION_WORDS and word not in _ASKING]
+
+
+_ENTRY_HEAD = re.compile(r"\W*(?:(?:the|an?|in \w+,?) )?", re.IGNORECASE)
+_SAYS_AT_ONCE = re.compile(
+    r"s?\W{0,3}(?: \([^()]{2,60}\))?(?:,[^,.]{2,80},)?(?: (?:command|option|flag|function|method|directive|statement|tool))?"
+    r"\s*(?::\s|[-–—] |\b(?:(?:is|are)(?! (?:also|actually|already|always|less|more|not|now|often|only|still|then|used|very)\b)|means?|refers?|stands?|defines?|does|allows?|lets?|provides?|describes?|\w{3,}s(?= (?:the|an?|all|you|your|how|that|whether|its|one|two)\b))\b)"
+)
 _ASKING = frozenset({"mean", "means", "stand", "define", "explain"})
 _WITHIN = re.compile(r"(?<=\w) in \S+\s*\??\s*\Z")
 _LONGER_NAME = re.compile(r"s? +[A-Z][a-z]")
-"""What makes a name part of a longer one: Garden Club is no garden."""
+"""Matches the rest of a longer name: Garden Club is no garden."""
 _COMPOUND = re.compile(
     r"\w?s? +(?!(?:class|command|decorator|framework|function|library|method|model|module|object|operation|parameter|protocol|standard"
     r"|system|term|tool|type|which|that|also|just|in|or|and)\b)[a-z]+ (?:is|are|was|were)\b"
 )
-"""A word that makes something else of what is asked about: a garden gate is no garden."""
+"""Matches a word that turns the subject into something else: a garden gate is no garden."""
 _SOON = 40
-"""Characters before what a sentence defines, at most."""
+"""The maximum characters before the thing that a sentence defines."""
 
 
 def form_of(question: str) -> Form:
-    """How an answer to the question is set."""
+    """Return the form of an answer to the question."""
     return next((form for form, pattern in _FORMS if pattern.search(question)), "plain")
 
 
+_PERIODS = re.compile(
+    r"\b(?:(?:first|second|third|fourth) (?:and (?:first|second|third|fourth) )?(?:fiscal )?(?:quarters?|half)|first (?:three|six|nine) months"
+    r"|(?:three|six|nine|twelve) months ended(?: \w+ \d{1,2},)?|(?:Form )?10-[QK]|(?:fiscal|calendar)(?: years?)?)\b(?:,? (?:of )?(?:fiscal )?(?:years? )?(?:19|20)\d\d(?: and (?:19|20)\d\d)?)?",
+    re.IGNORECASE,
+)
+
+
+def without_periods(sentence: str) -> str:
+    """Remove quarters and fiscal years from a sentence: their numbers are no figures."""
+    return _PERIODS.sub(" ", sentence)
+
+
 def names_kind(sentence: str, kind: Kind, question: str) -> bool:
-    """Does the sentence name something of that kind that the question did not already say?"""
+    """Return whether the sentence names something of that kind that is not in the question."""
     if kind == "any":
         return True
+    if kind == "number":
+        sentence = without_periods(sentence)
     if kind == "reason":
         return REASON.search(sentence) is not None
     if kind == "definition":

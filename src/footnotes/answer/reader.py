@@ -1,7 +1,7 @@
-"""The small model of our own that reads: is a claim supported by its evidence, does a sentence answer a question?
+"""Runs our own small model: does evidence support a claim, does a sentence answer a question?
 
-Two files of int8 weights come with the package, made by the scripts in `training/`. Each is checked against its
-sha256 before it is loaded, at the first question that needs it. No network, no torch.
+Two files of int8 weights come with the package, made by the scripts in `training/`. Each is checked against its sha256
+and loaded at the first question that needs it. No network, no torch.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SHA256 = {
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How likely a claim is supported by its evidence, unsupported, or contradicted; together 1."""
+    """The likelihoods that evidence supports a claim, does not, or contradicts it; their sum is 1."""
 
     supported: float
     unsupported: float
@@ -39,7 +39,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A stretch of sentences to choose from, under a title."""
+    """A run of sentences to choose from, under a title."""
 
     title: str
     sentences: tuple[str, ...]
@@ -47,14 +47,14 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """How likely a window answers, and how likely each of its sentences does. Sentences that did not fit are at 0."""
+    """How likely a window answers, and how likely each of its sentences does. Sentences that did not fit get 0."""
 
     passage: float
     sentences: tuple[float, ...]
 
 
 class Reader:
-    """Loads each model once, when it is first asked. Safe to use from several threads."""
+    """Loads each model once, at its first use. Safe to use from several threads."""
 
     def __init__(self, *, threads: int = 1) -> None:
         self._threads = threads
@@ -62,13 +62,13 @@ class Reader:
         self._loading = Lock()
 
     def verify(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
-        """For each evidence and claim how likely the first supports the second."""
+        """Return for each pair of evidence and claim how likely the first supports the second."""
         logits = self._run("verifier", [encode_claim(self._tokens, *pair) for pair in pairs])
         chances = [np.exp(each[0] - each[0].max()) for each in logits]
         return [Verdict(*(float(part) for part in each / each.sum())) for each in chances]
 
     def choose(self, question: str, windows: Sequence[Window]) -> list[Choice]:
-        """For each window how likely it answers the question, and with which sentence."""
+        """Return for each window how likely it answers the question, and with which sentence."""
         encoded = [encode_window(self._tokens, question, window.title, window.sentences) for window in windows]
         chosen = []
         for window, each in zip(windows, self._run("chooser", encoded), strict=True):
@@ -78,11 +78,11 @@ class Reader:
         return chosen
 
     def load(self, name: str) -> None:
-        """Load a model now; raises when its file is damaged."""
+        """Load a model now. Raises if its file is damaged."""
         self._session(name)
 
     def _run(self, name: str, encoded: Sequence[Encoded]) -> list[Logits]:
-        """The logits at the marks of each item. One at a time: int8 activations depend on what runs together."""
+        """Return the logits at the marks of each item. One at a time: int8 activations depend on the batch."""
         session = self._session(name)
         return [session.run(None, _inputs(each))[0][0] for each in encoded]
 

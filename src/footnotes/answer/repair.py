@@ -1,4 +1,4 @@
-"""One more try for a model whose answer was not supported throughout: it is told which sentences, and writes again."""
+"""Gives a model with unsupported sentences one more attempt: it is told which ones, and writes again."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _ASKS = (
 
 
 def findings_of(cited: Cited) -> list[str]:
-    """The sentences that nothing supports, or that are doubted."""
+    """Return the sentences that are unsupported or doubted."""
     return [" ".join(cited.text[start:end].split()) for start, end in (*cited.unsupported, *cited.uncertain)]
 
 
 def repair_request(request: ChatRequest, said: str, cited: Cited) -> ChatRequest:
-    """The request for a second answer: the first one, and what is wrong with it."""
+    """Build the request for a second answer, with the first one and its faults."""
     listed = "\n".join(f"- {escaped(each)}" for each in findings_of(cited))
     asked = (Message("assistant", said), Message("user", _ASKS.format(findings=listed)))
     return ChatRequest(
@@ -34,7 +34,7 @@ def repair_request(request: ChatRequest, said: str, cited: Cited) -> ChatRequest
 
 
 def is_better(new: Cited, old: Cited) -> bool:
-    """Whether a second answer is supported and leaves less in doubt than the first."""
+    """Return whether a second answer is supported and has less in doubt than the first."""
     return bool(new.citations) and _doubts(new) < _doubts(old)
 
 

@@ -1,4 +1,4 @@
-"""Footnotes → the documents and sections they come from, each once."""
+"""Lists the documents and sections behind footnotes, each once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from footnotes.types import Answer, AnswerSource, Citation, Hit
 
 
 def sources_of(answer: Answer, checksum_of: Callable[[str], str]) -> tuple[AnswerSource, ...]:
-    """Where the footnotes of an answer point to, in their order."""
+    """Return the sources of an answer's footnotes, in their order."""
     found = {}
     for citation in answer.citations:
         section = next((hit.heading for hit in answer.hits if _holds(hit, citation)), None)

@@ -1,72 +1,72 @@
-"""Who says a sentence of a chat log, and when: what stands at the head of its line or above it."""
+# ruff: noqa: E501 (patterns read better whole)
+"""Finds the speakers of a chat that a question is about, and relative times in sentences."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Iterable
 
-_DAY = r"(?:\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}\.? [A-Z][a-z]{2,8}\.?,? \d{4}|[A-Z][a-z]{2,8}\.? \d{1,2},? \d{4})"
-_TIME = rf"(?:[\[(]?(?:{_DAY}[ T,]*)?\d{{1,2}}:\d{{2}}(?::\d{{2}})?(?:\s?[AaPp][Mm])?[\])]?)"
-_NAMED = r"(?P<name>@?[^\W\d_][\w.'’-]{0,24}(?: [^\W\d_][\w.'’-]{0,24}){0,2})"
-_LINE = re.compile(
-    rf"^[ \t>*-]*(?:{_TIME}[ \t,–-]*)?\*{{0,2}}<?{_NAMED}>?\*{{0,2}}(?:[ \t]*\(?{_TIME}\)?)?\*{{0,2}}:\*{{0,2}}[ \t]+",
-    re.MULTILINE,
-)
-_ABOVE = re.compile(rf"^[ \t]*\*{{0,2}}{_NAMED}\*{{0,2}}[ \t,–-]+{_TIME}[ \t]*$", re.MULTILINE)
-_DATED = re.compile(_DAY)
+from footnotes.answer.questions import FUNCTION_WORDS, form_of
+from footnotes.text.turns import ASSISTANTS, USERS
+
 _RELATIVE = re.compile(
     r"\b(?:yesterday|today|tonight|tomorrow|(?:last|next|this) (?:night|morning|afternoon|evening|week|weekend|month"
     r"|year|summer|winter|spring|fall|autumn|(?:mon|tues|wednes|thurs|fri|satur|sun)day)|(?:a|an|one|two|three|few"
-    r"|couple of|\d+) (?:day|week|month|year)s? ago|the other day|just (?:now|yesterday)|recently)\b",
+    r"|couple of|\d+) (?:day|week|weekend|month|year)s? ago|the other day|just (?:now|yesterday)|recently"
+    r"|(?:on|since|until) (?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
     re.IGNORECASE,
 )
-LEAST = 3
-"""Lines with a speaker that make a text a chat."""
+_FIRST_PERSON = re.compile(r"\b(?:I|I['’](?:m|ve|d|ll)|my|me|mine|myself)\b")
+_ADVICE_SOUGHT = re.compile(r"\b(?:can|could|should|would|must|may|might|shall) (?:I|we)\b", re.IGNORECASE)
+_ASSISTANT_SAID = re.compile(
+    r"\byou(?:['’]ve| have| had)? (?:\w+ly |\w+ me )?(?:advise|describe|explain|give|gave|given|list|mention|name|propose|provide|recommend|say|said"
+    r"|suggest|tell|told|write|wrote)\w*\b|\byour (?:\w+ )?(?:advice|answer|explanation|list|proposals?|recommendations?|suggestions?)\b",
+    re.IGNORECASE,
+)
+_ADDRESSES = re.compile(r"\byou(?:r|rs|rself|['’](?:re|ve|ll|d))?\b", re.IGNORECASE)
+SHORTEST_NAME = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
-    """What stands before a message: who says it, with what tells when."""
-
-    start: int
-    name: str
-    text: str
-
-
-@lru_cache(maxsize=256)
-def heads_in(text: str) -> tuple[Head, ...]:
-    """The heads of the messages of a text, in order."""
-    found = sorted([*_LINE.finditer(text), *_ABOVE.finditer(text)], key=lambda match: match.start())
-    return tuple(Head(each.start(), each["name"].lstrip("@"), each[0].strip(" \t\n:*>-")) for each in found)
+def asked_of(question: str, speakers: Iterable[str]) -> frozenset[str]:
+    """Return the speakers a question is about: those it names, the user for "did I", the assistant for "you said"."""
+    among = frozenset(speakers)
+    if named := named_in(question, among):
+        return named
+    assistants = frozenset(name for name in among if name.lower() in ASSISTANTS)
+    if _ASSISTANT_SAID.search(question):
+        return assistants
+    users = frozenset(name for name in among if name.lower() in USERS)
+    own = _FIRST_PERSON.search(question) and not _ADVICE_SOUGHT.search(question) and form_of(question) != "howto"
+    return users if own else frozenset()
 
 
-def speakers_in(texts: Sequence[str]) -> frozenset[str]:
-    """Who speaks in the texts of one document; nobody where it is no chat."""
-    names = Counter(head.name for text in texts for head in heads_in(text))
-    # Who talks speaks again; labels of a list do not.
-    return frozenset(names) if names.total() >= LEAST and 1 < len(names) < names.total() else frozenset()
+def named_in(text: str, speakers: Iterable[str]) -> frozenset[str]:
+    """Return the speakers that a text names."""
+    words = frozenset(re.sub(r"['’]s?\Z", "", word) for word in re.findall(r"[\w'’-]+", text))
+    words = frozenset(word.lower() for word in words if word not in FUNCTION_WORDS)  # Will is a name, will is not
+    return frozenset(name for name in speakers if _parts(name) & words)
 
 
-def head_of(text: str, at: int, speakers: frozenset[str]) -> Head | None:
-    """The head of the message that the sentence at `at` is part of."""
-    before = [head for head in heads_in(text) if head.start <= at and head.name in speakers] if speakers else []
-    return before[-1] if before else None
+def _parts(name: str) -> frozenset[str]:
+    """Return the parts a speaker may be called by: the words of the name, without trailing digits."""
+    return frozenset(word for word in re.findall(r"[^\W\d_]+", name.lower()) if len(word) >= SHORTEST_NAME)
 
 
-def opens_message(text: str, at: int, head: Head) -> bool:
-    """Whether what stands at `at` begins with the head itself, and so says who speaks."""
-    return not text[head.start : at].strip(" \t\n*>-")
+def is_of_others(question: str) -> bool:
+    """Return whether a question asks who did something: another speaker may then tell it about the one it names."""
+    return re.match(r"\s*who(?:m|se)?\b", question, re.IGNORECASE) is not None
+
+
+def is_of_itself(sentence: str) -> bool:
+    """Return whether a sentence is about its speaker."""
+    return _FIRST_PERSON.search(sentence) is not None or re.search(r"\bi(?:['’]m|['’]ve)?\b", sentence) is not None
+
+
+def addresses(sentence: str) -> bool:
+    """Return whether a sentence is about the person it addresses."""
+    return _ADDRESSES.search(sentence) is not None
 
 
 def is_relative(sentence: str) -> bool:
-    """Whether a sentence tells a time by when it was said: yesterday, last week."""
+    """Return whether a sentence has a time relative to when it was said: yesterday, last week, on Monday."""
     return _RELATIVE.search(sentence) is not None
-
-
-def day_before(text: str, at: int) -> str:
-    """The last date that stands before a place of a text, as it is written there."""
-    days = _DATED.findall(text, 0, at)
-    return str(days[-1]) if days else ""

@@ -1,4 +1,4 @@
-"""Steps that are no list: paragraphs one below the other that each say what to do."""
+"""Finds steps that are no list: consecutive paragraphs that each say what to do."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Span = tuple[int, int]
 
 
 def steps_around(text: str, start: int) -> Span | None:
-    """Start and end of the run of such paragraphs that a position lies in; None where it is alone or in none."""
+    """Return start and end of the run of such paragraphs at a position; None if there is none or only one."""
     paragraphs = _paragraphs(text)
     place = next((number for number, (begin, end) in enumerate(paragraphs) if begin <= start < end), None)
     if place is None or not _is_step(text, paragraphs[place]):

@@ -1,4 +1,4 @@
-"""What the agent can do in a library: search it, read a part of a document, list the documents."""
+"""The agent's tools: search the library, read a part of a document, list the documents."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ TOOLS = (SEARCH, READ, LIST, FINISH)
 
 @dataclass(frozen=True, slots=True)
 class LibraryReader:
-    """What the tools work on; the engine gives its own methods, already bound to the tenant and the filter."""
+    """The library behind the tools; the engine passes its own methods, already bound to the tenant and the filter."""
 
     search: Callable[[str], SearchResult]
     documents: Callable[[], Sequence[Document]]
@@ -54,7 +54,7 @@ class LibraryReader:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a tool gave: a text for the model, and hits for the answer."""
+    """The result of a tool: a text for the model, and hits for the answer."""
 
     text: str
     hits: tuple[Hit, ...] = ()
@@ -62,7 +62,7 @@ class Result:
 
 
 def call_tool(library: LibraryReader, name: str, given: Mapping[str, object]) -> Result:
-    """Run a tool. What the model got wrong is told to it, so that it can mend it."""
+    """Run a tool. The model's mistakes are returned to it as text, so that it can correct them."""
     try:
         if name == SEARCH.name:
             return _search(library, _text(given, "query"))
@@ -124,7 +124,7 @@ def _is_part(chunk: Chunk, section: object, page: object) -> bool:
 
 
 def _as_hit(document: Document, chunk: Chunk) -> Hit:
-    """A chunk that was read rather than found: it has no scores of its own."""
+    """Convert a chunk that was read, not found, to a hit: it has no scores."""
     return Hit(
         chunk_id=chunk.id,
         document_id=document.id,
@@ -146,7 +146,7 @@ def _as_hit(document: Document, chunk: Chunk) -> Hit:
 
 
 def shown(hits: Sequence[Hit]) -> str:
-    """The passages as the model sees them, shortened."""
+    """Format the passages for the model, shortened."""
     context = Context(tuple(passages_of(hits)), 0, (), 0)
     return "\n\n".join(
         escaped(f"{heading_of(number, passage)}\n{' '.join(passage.text.split())[:SHOWN_CHARACTERS]}")
@@ -155,7 +155,7 @@ def shown(hits: Sequence[Hit]) -> str:
 
 
 def pooled(hits: Sequence[Hit]) -> list[Hit]:
-    """Every chunk once with its best score; what was only read takes the score of the least that was found."""
+    """Return every chunk once with its best score; chunks only read get the lowest score of those found."""
     found = [hit.score for hit in hits if hit.score > 0]
     least = min(found, default=1.0)
     best: dict[str, Hit] = {}

@@ -1,4 +1,4 @@
-"""Sentences with their neighbours, as the reader reads them."""
+"""Builds windows, sentences with their neighbours, for the reader."""
 
 from __future__ import annotations
 
@@ -6,22 +6,21 @@ from collections.abc import Sequence
 
 from footnotes.answer.candidates import Candidate
 from footnotes.answer.hints import item_above
-from footnotes.answer.passages import Passage, headings_at, message_of
+from footnotes.answer.passages import Passage, headings_at, message_of, spans_in
 from footnotes.answer.plain import plain_text
 from footnotes.answer.reader import Reader, Window
-from footnotes.text.sentences import sentence_spans
 
 WINDOWS = 6
-"""Windows that are read for a question: about 15 ms each on one core."""
+"""Windows read per question: about 15 ms each on one core."""
 BEFORE = 2
-"""Sentences before the one a window is made for: what "it" stands for is mostly there."""
+"""Sentences before the one a window is for: they mostly say what "it" stands for."""
 WINDOW_CHARACTERS, SENTENCE_CHARACTERS, ABOVE_CHARACTERS = 480, 400, 60
 
 Span = tuple[int, int]
 
 
 def read_candidates(reader: Reader, question: str, ranked: Sequence[Candidate]) -> list[Candidate]:
-    """The candidates that stand in one of the windows around the best, with what the reader says of them."""
+    """Return the candidates in the windows around the best, with the reader's scores."""
     windows = _windows_around(ranked)
     choices = reader.choose(
         question, [Window(_title(passage, spans[0]), _texts(passage, spans)) for passage, spans in windows]
@@ -45,7 +44,7 @@ def _windows_around(ranked: Sequence[Candidate]) -> list[tuple[Passage, list[Spa
         passage, at = candidate.passage, candidate.start - candidate.passage.start
         if any(passage is other and spans[0][0] <= at < spans[-1][1] for other, spans in windows):
             continue
-        spans = spans_of.setdefault(id(passage), sentence_spans(passage.text))
+        spans = spans_of.setdefault(id(passage), spans_in(passage))
         place = next(number for number, (_, end) in enumerate(spans) if at < end)
         windows.append((passage, _window(spans, place)))
         if len(windows) == WINDOWS:
@@ -71,17 +70,14 @@ def _length(span: Span) -> int:
 
 
 def _texts(passage: Passage, spans: Sequence[Span]) -> tuple[str, ...]:
-    """The sentences without markup; those of a chat behind the name of who says them, items behind the one above."""
+    """Return the sentences without markup; those of a chat after their speaker's name, items after their parent."""
     texts = [
         _under(item_above(passage.text, _begin(passage.text, start, end)))
         + plain_text(passage.text[start : min(end, start + SENTENCE_CHARACTERS)])
         for start, end in spans
     ]
     heads = [message_of(passage, passage.start + start) for start, _ in spans]
-    return tuple(
-        f"{head.name}: {text}" if head and not text.startswith(head.text) else text
-        for text, head in zip(texts, heads, strict=True)
-    )
+    return tuple(f"{head.name}: {text}" if head else text for text, head in zip(texts, heads, strict=True))
 
 
 def _begin(text: str, start: int, end: int) -> int:

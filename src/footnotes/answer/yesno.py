@@ -1,4 +1,4 @@
-"""Questions for yes or no: the word before the sentence, only where the sentence and the verifier say it."""
+"""Answers yes or no: puts the word before the sentence only if the sentence and the verifier agree."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from footnotes.text.analysis import analyze
 
 YES, NO = "Yes: ", "No: "
 SURE, UNSURE, ABOUT = 0.6, 0.4, 0.7
-"""How likely the verifier must hold "… ? Yes." for supported to say yes, below what it must stay to say no, and the
-share of the question's own words that the sentence must have for either."""
+"""The likelihood that "… ? Yes." is supported from which the answer is yes, the one below which it is no, and the share
+of the question's words that the sentence must have for either."""
 _ALTERNATIVE = re.compile(r"\bor\b(?! not\b)|\b(?:what|which|who|how|why|when|where)\b", re.IGNORECASE)
 _DENIES = re.compile(
     r"\b(?:no|not|never|cannot|neither|without|no longer|dropped|removed|instead of)\b|n['’]t\b", re.IGNORECASE
@@ -22,7 +22,7 @@ _DENIES = re.compile(
 
 
 def answered_by(question: str, sentence: str, reader: Reader | None) -> str:
-    """`Yes: `, `No: `, or nothing where the sentence is not known to say either."""
+    """Return `Yes: `, `No: `, or nothing if the sentence does not clearly say either."""
     if reader is None or form_of(question) != "yesno" or _ALTERNATIVE.search(question):
         return ""
     said = plain_text(sentence)

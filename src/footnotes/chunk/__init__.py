@@ -1,4 +1,4 @@
-"""blocks → chunks."""
+"""Cuts blocks into chunks."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from footnotes.types import Metadata, Part, Piece
 class Chunker(Protocol):
     """Cuts a part into pieces, in order, with exact spans. One file per rule; options are keyword arguments.
 
-    A chunker is a pure function of the part's text, its blocks and its own options. Every character that is
-    not white space lies in at least one piece. `options` are the effective ones, defaults included: with
-    `name` and `version` they make the fingerprint.
+    A chunker is a pure function of the part's text, its blocks and its own options. Every character that is not white
+    space lies in at least one piece. `options` are the effective ones, with defaults. Together with `name` and
+    `version` they make the fingerprint.
     """
 
     name: ClassVar[str]

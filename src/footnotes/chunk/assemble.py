@@ -1,4 +1,4 @@
-"""Pieces → chunks that know their place: heading path, pages, tokens and the prefix."""
+"""Adds context to pieces: heading path, pages, tokens and the prefix."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PLACES = frozenset(["slide", "notes", "sheet", "range", "rows", "cell", "output
 
 @dataclass(frozen=True, slots=True)
 class AssembledChunk:
-    """A piece completed from the blocks it covers; the pipeline gives it its identity."""
+    """A piece completed from the blocks it covers; the pipeline adds its identity."""
 
     start: int
     end: int
@@ -48,7 +48,7 @@ def assemble(pieces: Iterable[Piece], part: Part, *, title: str) -> Iterator[Ass
 
 
 def _with_page_starts(piece: Piece, blocks: Sequence[Block]) -> Metadata:
-    """The piece's metadata; where it spans pages, with `page_starts`: the first character of it on each page."""
+    """Return the piece's metadata. If it spans pages, add `page_starts`: its first character on each page."""
     starts: dict[int, int] = {}
     for block in blocks:
         if block.page is not None:
@@ -71,7 +71,7 @@ def _covered_blocks(blocks: Sequence[Block], starts: list[int], piece: Piece) ->
 
 
 def _heading_path(blocks: Sequence[Block]) -> tuple[str, ...]:
-    """The path of the first block that is not a heading; of the last heading when there are only headings."""
+    """Return the path of the first block that is not a heading, or of the last heading if all are headings."""
     for block in blocks:
         if block.kind != "heading":
             return block.headings
@@ -84,7 +84,7 @@ def _pages(blocks: Sequence[Block]) -> tuple[int, int] | None:
 
 
 def context_prefix(title: str, headings: Sequence[str]) -> str:
-    """`[Document: title | Section: a > b]`, without sections where there are none."""
+    """Return `[Document: title | Section: a > b]`, without the section part if there are no headings."""
     sections = list(headings[1:] if headings and headings[0] == title else headings)
     while len(sections) > 1 and len(" > ".join(sections)) > _LONGEST_SECTION:
         del sections[0]
@@ -95,7 +95,7 @@ def context_prefix(title: str, headings: Sequence[str]) -> str:
 
 
 def _prefix(title: str, headings: Sequence[str], part: Part, piece: Piece, blocks: Sequence[Block]) -> str:
-    """Title and sections, what the chunker adds, and the header row of a table the piece begins inside of."""
+    """Join title and sections, the chunker's own prefix, and the header row if the piece begins inside a table."""
     lines = [context_prefix(title, headings), piece.prefix]
     header = blocks[0].attributes.get("header") if blocks and blocks[0].kind == "table" else None
     if isinstance(header, str) and header and not _text(part, piece).startswith(header):
@@ -104,7 +104,7 @@ def _prefix(title: str, headings: Sequence[str], part: Part, piece: Piece, block
 
 
 def _attributes(blocks: Sequence[Block]) -> dict[str, JsonValue]:
-    """What is known of the place of the first block that is not a heading: its slide, sheet, cells, language."""
+    """Return the attributes of the first block that is not a heading: its slide, sheet, cells, language."""
     block = next((each for each in blocks if each.kind != "heading"), None)
     if block is None:
         return {}

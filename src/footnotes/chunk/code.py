@@ -17,12 +17,12 @@ _MOST_NAMES = 100
 
 
 class CodeChunker:
-    """One chunk of whole lines for a function or class; a longer one is cut between its statements.
+    """One chunk of whole lines for each function or class; a longer one is cut between its statements.
 
-    The prefix says what encloses a chunk, with signatures and the first words of their documentation. Metadata:
-    `language`, and of what begins in the chunk `symbols` and `entry_points`. What is not code is cut by the rules
-    for paragraphs. A definition of fewer than `small` tokens shares its chunk with the next one; with `small=0` each
-    has a chunk of its own.
+    The prefix names the enclosing definitions, with signatures and the first words of their documentation. Metadata:
+    `language`, and the `symbols` and `entry_points` that begin in the chunk. Text that is not code is cut like
+    paragraphs. A definition of fewer than `small` tokens shares its chunk with the next one; with `small=0` each has
+    its own chunk.
     """
 
     name: ClassVar[str] = "code"
@@ -62,12 +62,12 @@ class CodeChunker:
 
 
 def statement_atoms(measured: Measured, segment: Segment, limit: int) -> Iterator[Atom]:
-    """A segment whole where it fits; else its statements, else theirs, and lines where there are none."""
+    """Yield a segment whole if it fits, else its statements, recursively, and lines if there are no statements."""
     yield from _split(measured, segment, list(_cuts(segment)), 0, limit)
 
 
 def _cuts(segment: Segment) -> Iterator[tuple[int, int]]:
-    """Where the parser says that statements begin, and how deep."""
+    """Yield the statements that the parser found: offset and depth."""
     raw = segment.block.attributes.get("cuts")
     for each in raw if isinstance(raw, list) else ():
         match each:
@@ -76,7 +76,7 @@ def _cuts(segment: Segment) -> Iterator[tuple[int, int]]:
 
 
 def _split(measured: Measured, segment: Segment, cuts: list[tuple[int, int]], depth: int, limit: int) -> Iterator[Atom]:
-    """Cut a segment at the statements of a depth; those that are still too long at the ones inside them."""
+    """Cut a segment at the statements of one depth; cut pieces that are still too long at deeper statements."""
     start, end = segment.start, segment.end
     if not cuts or not measured.exceeds(start, end, limit):
         yield from paragraph_atoms(measured, [segment], limit)
@@ -90,7 +90,7 @@ def _split(measured: Measured, segment: Segment, cuts: list[tuple[int, int]], de
 
 
 def _whole_lines(measured: Measured, atoms: Iterator[Atom], limit: int) -> Iterator[Atom]:
-    """Atoms, of which one that begins inside a line joins the one before it where both fit."""
+    """Join an atom that begins inside a line to the one before it, if both fit."""
     held: Atom | None = None
     for atom in atoms:
         begin = measured.text.rfind("\n", 0, atom.start) + 1
@@ -113,7 +113,7 @@ def _covered(found: list[Segment], first: int, end: int) -> list[Segment]:
 
 
 def _prefix(segment: Segment, start: int) -> str:
-    """What is around a chunk: what encloses its definition, and the head of the definition it begins inside."""
+    """Return the enclosing definitions, and the head of a definition if the chunk begins inside it."""
     attributes = segment.block.attributes
     inside = start > segment.start
     lines = [attributes.get("enclosing"), *(attributes.get(key) for key in ("signature", "saying") if inside)]
@@ -133,7 +133,7 @@ def _metadata(covered: list[Segment], start: int, end: int) -> dict[str, JsonVal
 
 
 def _names_within(segment: Segment, key: str, start: int, end: int) -> Iterator[str]:
-    """The names of a block that begin in a span; all of them where their places are not known."""
+    """Yield the block's names that begin in a span. Without positions, all of them belong to its beginning."""
     names, places = segment.block.attributes.get(key), segment.block.attributes.get(f"{key}_at")
     if not isinstance(names, list):
         return

@@ -1,7 +1,7 @@
-"""A sentence from a chat model on what each chunk is about, put before it. Opt-in: the model reads every chunk once.
+"""Adds a chat model's sentence about each chunk to its prefix. Opt-in: the model reads every chunk once.
 
-A chunk such as "It rose by 3% over the quarter." is found by neither leg when nobody says what rose. The sentence goes
-into the prefix, which is embedded and indexed with the text and never mixed into it: spans stay exact.
+Neither leg finds a chunk such as "It rose by 3% over the quarter." unless something says what rose. The sentence goes
+into the prefix, which is embedded and indexed with the text but never mixed into it: spans stay exact.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from footnotes.types import JsonValue, Metadata, Part, Piece
 
 PROMPT_VERSION = 1
 Say = Callable[[str, str], str]
-"""System and user text → what a chat model says."""
+"""Calls a chat model with system and user text."""
 MemoryOf = Callable[[str], Memory]
-"""The hash of a text → what was said of it."""
+"""Returns the memory of a text, by the text's hash."""
 
 _SYSTEM = (
     "You are shown how a document begins, a passage of it, and what stands around the passage. Reply with one sentence "
@@ -37,10 +37,10 @@ _MARKS = re.compile(r"^[\s\"'“”„«»*#>-]+|[\s\"'“”„«»*]+$")
 
 
 class ContextualChunker:
-    """Any chunker with a context before each of its pieces.
+    """Any chunker, with a context added to each of its pieces.
 
-    Answers are kept by model, prompt, text of the document's part and text of the passage: cutting the same document
-    again asks nothing. A model that fails leaves pieces without a context; `notes` says so, and why.
+    Answers are cached by model, prompt, text of the document's part and text of the passage, so the same document never
+    asks twice. If the model fails, pieces get no context; `take_notes` returns the reason.
     """
 
     name: ClassVar[str] = "contextual"
@@ -71,7 +71,7 @@ class ContextualChunker:
         return found
 
     def take_notes(self) -> list[str]:
-        """What there is to say of the document cut last; forgotten once it is said."""
+        """Return the notes on the last document, and clear them."""
         without, reason, self._without, self._reason = self._without, self._reason, 0, ""
         if not without:
             return []
@@ -81,11 +81,11 @@ class ContextualChunker:
         start, end = piece.start - part.start, piece.end - part.start
         passage = part.text[start:end][:_PASSAGE]
         key = hashlib.sha256(json.dumps([self._model, PROMPT_VERSION, passage]).encode()).hexdigest()
-        known = memory.get(key)
-        if known is None and ask:
-            known = checked_context(self._say(_SYSTEM, _question(part.text, start, end, passage)))
-            memory.put(key, known)
-        return known or ""
+        context = memory.get(key)
+        if context is None and ask:
+            context = check_context(self._say(_SYSTEM, _question(part.text, start, end, passage)))
+            memory.put(key, context)
+        return context or ""
 
 
 def _question(text: str, start: int, end: int, passage: str) -> str:
@@ -96,9 +96,9 @@ def _question(text: str, start: int, end: int, passage: str) -> str:
     )
 
 
-def checked_context(said: str) -> str:
-    """One line of bounded length, or an error when there is nothing in it."""
-    lines = [_MARKS.sub("", line) for line in said.strip().splitlines()]
+def check_context(answer: str) -> str:
+    """Return one line of bounded length. Raises if there is no text in it."""
+    lines = [_MARKS.sub("", line) for line in answer.strip().splitlines()]
     line = " ".join(next((line for line in lines if line), "").split())
     if not any(map(str.isalpha, line)):
         raise ValueError("the model said nothing")
@@ -112,5 +112,5 @@ def _with_context(piece: Piece, context: str) -> Piece:
 
 
 def text_hash(text: str) -> str:
-    """Names what was said of a text."""
+    """Return the key of a text's memory."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

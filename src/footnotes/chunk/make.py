@@ -1,4 +1,4 @@
-"""Chunkers by name."""
+"""Builds chunkers by name."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from footnotes.chunk import Chunker
 from footnotes.errors import OptionError
 
 NEEDED = {"embed": "an embedder", "say": "a chat model", "memory": "a place to remember"}
-"""What a chunker may ask for beside its options, by the name of the argument."""
+"""What a chunker may require besides its options, by argument name."""
 
 
 ALIASES = {"rule_based": "rules"}
-"""Names that other services have for chunkers of ours."""
+"""Names that other services use for our chunkers."""
 
 
 def make_chunker(name: str, options: Mapping[str, object] | None = None, **given_parts: object) -> Chunker:
-    """The chunker of a name with its options; unknown options and values out of bounds are errors.
+    """Return the named chunker with its options. Raises on unknown options and values out of bounds.
 
-    `embed`, `say` and `memory` are handed to the chunkers that ask for them.
+    Chunkers that require `embed`, `say` or `memory` receive them.
     """
     chunker = plugins.find("chunkers", ALIASES.get(name, name))
-    given = dict(options or {})
+    values = dict(options or {})
     arguments = inspect.signature(chunker).parameters
-    known = [each for each in arguments if each not in NEEDED]
-    unknown = sorted(set(given) - set(known))
+    names = [each for each in arguments if each not in NEEDED]
+    unknown = sorted(set(values) - set(names))
     if unknown:
-        raise OptionError(f"the chunker {name} has no option {unknown[0]!r}; it has {', '.join(known) or 'none'}")
+        raise OptionError(f"the chunker {name} has no option {unknown[0]!r}; it has {', '.join(names) or 'none'}")
     for part, what in NEEDED.items():
         if part in arguments:
             if given_parts.get(part) is None:
                 raise OptionError(f"the chunker {name} needs {what}, and none is at hand")
-            given[part] = given_parts[part]
-    return cast(Chunker, chunker(**given))
+            values[part] = given_parts[part]
+    return cast(Chunker, chunker(**values))

@@ -1,4 +1,4 @@
-"""Options of chunkers: whole numbers within bounds, or a clear error."""
+"""Checks options of chunkers: whole numbers within bounds."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ Bounds = Mapping[str, tuple[int, int]]
 LEAST_TOKENS, MOST_TOKENS = 16, 100_000
 
 
-def check_options(chunker: str, bounds: Bounds, given: Mapping[str, object]) -> dict[str, int]:
-    """The options as whole numbers, every one inside its bounds (both ends allowed)."""
-    checked = {}
-    for name, value in given.items():
+def check_options(chunker: str, bounds: Bounds, options: Mapping[str, object]) -> dict[str, int]:
+    """Return the options as whole numbers. Raises if one is outside its bounds (both ends allowed)."""
+    numbers = {}
+    for name, value in options.items():
         low, high = bounds[name]
         if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
             raise OptionError(f"{name} of the chunker {chunker} must be a whole number from {low} to {high}")
-        checked[name] = value
-    return checked
+        numbers[name] = value
+    return numbers
 
 
 def check_overlap(chunker: str, size: int, overlap: int) -> None:
-    """An overlap of half a chunk or more would repeat everything more than twice."""
+    """Raise if the overlap is half a chunk or more: everything would appear more than twice."""
     if overlap * 2 > size:
         raise OptionError(f"overlap of the chunker {chunker} must be at most half the size, {size // 2}")

@@ -1,6 +1,6 @@
-"""Packing atoms of text into spans of bounded size, with an overlap.
+"""Packs atoms of text into spans of bounded size, with an overlap.
 
-An atom is a run that is not to be cut: a paragraph, a sentence, or a piece of a sentence that is too long.
+An atom is a run that should not be cut: a paragraph, a sentence, or a piece of a sentence that is too long.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from footnotes.text.tokens import TokenRuler
 _WORD = re.compile(r"\S")
 _CLOSE = 8
 BYTES_A_CHARACTER = 4
-"""A character has at most four bytes, and a token at least one: so many tokens a character has at most."""
+"""A character has at most four bytes, and a token at least one, so a character has at most four tokens."""
 
 
 class Atom(NamedTuple):
-    """A run to keep whole. One that opens a section is not joined to a chunk that is large enough already."""
+    """A run to keep whole. An atom that opens a section does not join a chunk that is large enough already."""
 
     start: int
     end: int
@@ -27,7 +27,7 @@ class Atom(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """A span and its exact number of tokens."""
+    """A span and its exact token count."""
 
     start: int
     end: int
@@ -35,42 +35,42 @@ class Fitted(NamedTuple):
 
 
 class Measured:
-    """A text with its ruler, cut and measured in tokens."""
+    """A text with a ruler that measures and cuts it in tokens."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.ruler = TokenRuler(text)
 
     def tokens(self, start: int, end: int) -> int:
-        """The exact number of tokens of a span that ends with no white space."""
+        """Count the tokens of a span exactly. The span must not end in white space."""
         return self.ruler.count(start, end)
 
     def exceeds(self, start: int, end: int, limit: int) -> bool:
-        """Whether a span holds more than `limit` tokens; counted exactly only where it is close."""
+        """Return whether a span has more than `limit` tokens. Counts exactly only near the limit."""
         near = self.ruler.between(start, end) - limit
         return near > 0 if abs(near) > _CLOSE else self.tokens(start, end) > limit
 
     def words(self, start: int, end: int, limit: int) -> Iterator[Fitted]:
-        """Cut a run into pieces of at most `limit` tokens, between words where a word is not longer than that."""
+        """Cut a run into pieces of at most `limit` tokens, between words unless a word is longer than that."""
         while start < end:
-            cut = min(end, max(self.ruler.reach(start, limit), start + limit // BYTES_A_CHARACTER))
-            if cut < end:
-                between = self._word_end(start, cut)
-                cut = between if between > start else cut
-            yield from self.fitted(start, cut, limit)
-            following = _WORD.search(self.text, cut, end)
+            stop = min(end, max(self.ruler.reach(start, limit), start + limit // BYTES_A_CHARACTER))
+            if stop < end:
+                between = self._word_end(start, stop)
+                stop = between if between > start else stop
+            yield from self.fitted(start, stop, limit)
+            following = _WORD.search(self.text, stop, end)
             start = following.start() if following else end
 
-    def _word_end(self, start: int, cut: int) -> int:
-        """The last place after `start` and at or before `cut` where a word ends; `start` when there is none."""
-        piece = self.text[start:cut]
-        if not self.text[cut : cut + 1].isspace() and not piece[-1:].isspace():
+    def _word_end(self, start: int, end: int) -> int:
+        """Return the last end of a word after `start` and up to `end`; `start` if there is none."""
+        piece = self.text[start:end]
+        if not self.text[end : end + 1].isspace() and not piece[-1:].isspace():
             words = piece.rsplit(None, 1)
             piece = piece[: len(piece) - len(words[-1])] if len(words) > 1 else ""
         return start + len(piece.rstrip())
 
     def _halfway(self, start: int, end: int) -> int:
-        """A place to cut near the middle: between words, or inside a word that is all there is."""
+        """Return a place to cut near the middle: between words, or inside the word if there is only one."""
         middle = (start + end) // 2
         before = self._word_end(start, middle)
         if before > start:
@@ -79,7 +79,7 @@ class Measured:
         return end - len(rest[1]) if len(rest) > 1 else middle
 
     def fitted(self, start: int, end: int, limit: int) -> list[Fitted]:
-        """The span itself when it holds at most `limit` tokens, else halves of it that do."""
+        """Return the span if it has at most `limit` tokens, else halve it until the pieces do."""
         end = start + len(self.text[start:end].rstrip())
         tokens = self.tokens(start, end)
         if tokens <= limit:
@@ -90,7 +90,7 @@ class Measured:
         return [*self.fitted(start, middle, limit), *self.fitted(second, end, limit)]
 
     def overlap_start(self, low: int, end: int, tokens: int) -> int:
-        """Where the overlap with a span that ends at `end` begins: at a sentence if one fits, else at a word."""
+        """Return the start of the overlap with a span that ends at `end`: at a sentence if one fits, else at a word."""
         if tokens <= 0:
             return end
         start = max(low, self.ruler.reach_back(end, tokens))
@@ -105,9 +105,9 @@ class Measured:
 
 
 def pack(measured: Measured, atoms: Iterable[Atom], *, limit: int, overlap: int, small: int) -> Iterator[Fitted]:
-    """Spans of whole atoms of at most `limit` tokens; each begins with up to `overlap` tokens of the one before.
+    """Yield spans of whole atoms of at most `limit` tokens; each repeats up to `overlap` tokens of the one before.
 
-    There is no overlap into a new section, and a section joins the chunk before it only while that is `small`.
+    Overlap never reaches into a new section. A section joins the chunk before it only while that is `small`.
     """
     start = end = -1
     for atom in atoms:
@@ -128,7 +128,7 @@ def pack(measured: Measured, atoms: Iterable[Atom], *, limit: int, overlap: int,
 
 
 def _next_start(measured: Measured, start: int, end: int, atom: Atom, limit: int, overlap: int) -> int:
-    """Where the span of `atom` begins: in the tail of the span before, as far as there is room."""
+    """Return where the span of `atom` begins: in the tail of the span before it, as far as there is room."""
     room = min(overlap, limit - measured.tokens(atom.start, atom.end))
     found = measured.overlap_start(start + 1, end, room)
     return found if found < end and not measured.exceeds(found, atom.end, limit) else atom.start

@@ -1,4 +1,4 @@
-"""Short passages that overlap by half; a short document stays whole. Chosen by evaluation (docs/evaluation.md)."""
+"""Short passages that overlap by half; short documents stay whole. Chosen by evaluation (docs/evaluation.md)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from footnotes.chunk.segments import segments, sentences
 from footnotes.types import Metadata, Part, Piece
 
 PARAGRAPH_SHARE = 0.6
-"""A strip this full ends with its paragraph."""
+"""The share of the size at which a strip ends with its paragraph."""
 LEAST_SHARE = 0.4
-"""A strip less full than this joins the one before it; a section less full than this takes in the next one."""
+"""A strip below this share joins the one before it; a section below it takes in the next one."""
 
 LONGEST_WORD = 40
 _WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+")
@@ -24,7 +24,7 @@ Span = tuple[int, int]
 
 
 class _Sentence(NamedTuple):
-    """A run to keep whole, and what begins with it."""
+    """A run to keep whole, and whether it opens a paragraph or a section."""
 
     start: int
     end: int
@@ -33,7 +33,7 @@ class _Sentence(NamedTuple):
 
 
 class _Strip(NamedTuple):
-    """Neighbouring sentences of about the wanted size. A passage is two of them."""
+    """Neighbouring sentences of about the target size. A passage is two strips."""
 
     start: int
     end: int
@@ -41,11 +41,11 @@ class _Strip(NamedTuple):
 
 
 class PassagesChunker:
-    """Whole sentences in strips of about `characters`; each chunk is two neighbouring strips of a section.
+    """Groups whole sentences into strips of about `characters`; each chunk is two neighbouring strips of a section.
 
-    Every strip but the outer ones of a section stands in two chunks, so no answer is cut off from what is said just
-    before or after it, and yet each strip is embedded once: a chunk's vector is the mean of its strips'. A document
-    of up to `whole` characters that has no sections is one chunk. East Asian characters count three: they say as much.
+    Every strip except a section's first and last is in two chunks, so no answer loses the text just before or after it.
+    Each strip is still embedded once: a chunk's vector is the mean of its strips' vectors. A document of up to `whole`
+    characters without sections is one chunk. East Asian characters count as three, because each carries more meaning.
     """
 
     name: ClassVar[str] = "passages"
@@ -70,7 +70,7 @@ class PassagesChunker:
         return [_piece(part.start, spans) for section in _sections(strips) for spans in _passages(section)]
 
     def _strips(self, width: _Width, found: Sequence[_Sentence]) -> Iterator[_Strip]:
-        """Sentences gathered until the next one would lead further away from the wanted size."""
+        """Collect sentences until the next one would move further from the target size."""
         first = 0
         last: _Strip | None = None
         for index in range(1, len(found) + 1):
@@ -102,7 +102,7 @@ class PassagesChunker:
 
 
 class _Width:
-    """Measures spans of a text in characters, East Asian ones counted three times."""
+    """Measures spans of a text in characters; East Asian ones count as three."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -115,12 +115,12 @@ class _Width:
 
 
 def _is_one_thing(part: Part) -> bool:
-    """Whether a part is a whole document, without sections. Parts are long, but for the last of a document."""
+    """Return whether a part is a whole document without sections. Only the last part of a document is short."""
     return part.start == 0 and sum(block.kind == "heading" for block in part.blocks) <= 1
 
 
 def _sentences(width: _Width, part: Part, size: int) -> Iterator[_Sentence]:
-    """The sentences of a part, long ones cut between words. A heading opens a section with the text after it."""
+    """Yield the sentences of a part; long ones are cut between words. A heading opens a section with its text."""
     heading = False
     for segment in segments(part):
         opens_paragraph = not heading
@@ -133,7 +133,7 @@ def _sentences(width: _Width, part: Part, size: int) -> Iterator[_Sentence]:
 
 
 def _fit(width: _Width, start: int, end: int, size: int) -> Iterator[Span]:
-    """The sentence, or equal pieces of it about as long as a strip where it is longer than one and a quarter."""
+    """Yield the sentence; if longer than 1¼ strips, yield equal pieces of about a strip each."""
     pieces = max(1, round(width(start, end) / size)) if width(start, end) > 1.25 * size else 1
     while pieces > 1:
         cut = _word_end(width.text, start, start + (end - start) // pieces)
@@ -145,7 +145,7 @@ def _fit(width: _Width, start: int, end: int, size: int) -> Iterator[Span]:
 
 
 def _word_end(text: str, start: int, target: int) -> int:
-    """The end of a word near the target; the target itself inside a run that has no spaces."""
+    """Return the end of a word near the target, or the target itself inside a run without spaces."""
     for reach in (target, min(target + LONGEST_WORD, len(text))):
         space = text.rfind(" ", max(start + 1, reach - LONGEST_WORD), reach)
         if space > start:
@@ -154,7 +154,7 @@ def _word_end(text: str, start: int, target: int) -> int:
 
 
 def _sections(strips: Sequence[_Strip]) -> Iterator[list[_Strip]]:
-    """Strips grouped by the section they begin in."""
+    """Group strips by the section they begin in."""
     section: list[_Strip] = []
     for strip in strips:
         if strip.opens_section and section:
@@ -166,7 +166,7 @@ def _sections(strips: Sequence[_Strip]) -> Iterator[list[_Strip]]:
 
 
 def _passages(section: list[_Strip]) -> Iterator[list[Span]]:
-    """Every two neighbours; a strip that is alone in its section is a passage by itself."""
+    """Yield all pairs of neighbours. A strip that is alone in its section is a passage by itself."""
     spans = [(strip.start, strip.end) for strip in section]
     if len(spans) == 1:
         yield spans

@@ -1,4 +1,4 @@
-"""Splitting by characters at the best separator there is: paragraphs, lines, sentences, words, anywhere."""
+"""Splits by characters at the best separator available: paragraphs, lines, sentences, words, anywhere."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _SEPARATORS = ("\n\n", "\n", ". ", "。", "; ", ", ", " ")
 
 
 def balanced(text: str, start: int, end: int, *, maximum: int) -> list[Span]:
-    """Halves of a span, and halves of those, until each has at most `maximum` characters.
+    """Halve a span until each piece has at most `maximum` characters.
 
-    Cutting near the middle keeps all pieces above a third of the maximum, so none has to be merged again.
+    Cutting near the middle keeps all pieces above a third of the maximum, so none needs merging.
     """
     start, end = trimmed(text, start, end)
     if end - start <= maximum:
@@ -20,25 +20,25 @@ def balanced(text: str, start: int, end: int, *, maximum: int) -> list[Span]:
     pieces = -(-(end - start) // maximum)
     aim = start + (end - start) * (pieces // 2) // pieces
     margin = maximum // 6
-    cut = _cut(text, max(start + 1, aim - margin), min(end - 1, aim + margin), aim)
-    return [*balanced(text, start, cut, maximum=maximum), *balanced(text, cut, end, maximum=maximum)]
+    boundary = _cut(text, max(start + 1, aim - margin), min(end - 1, aim + margin), aim)
+    return [*balanced(text, start, boundary, maximum=maximum), *balanced(text, boundary, end, maximum=maximum)]
 
 
 def overlapping(text: str, start: int, end: int, *, size: int, overlap: int) -> Iterator[Span]:
-    """Spans of at most `size` characters that share up to `overlap` with the one before."""
+    """Yield spans of at most `size` characters that share up to `overlap` with the one before."""
     start, end = trimmed(text, start, end)
     while start < end:
         if end - start <= size:
             yield start, end
             return
-        cut = _cut(text, start + size // 2, start + size, start + size)
-        yield trimmed(text, start, cut)
-        following = _cut(text, cut - overlap, cut, cut - overlap) if overlap else cut
+        boundary = _cut(text, start + size // 2, start + size, start + size)
+        yield trimmed(text, start, boundary)
+        following = _cut(text, boundary - overlap, boundary, boundary - overlap) if overlap else boundary
         start, _ = trimmed(text, max(start + 1, following), end)
 
 
 def trimmed(text: str, start: int, end: int) -> Span:
-    """A span without the white space around it."""
+    """Return a span without the white space around it."""
     piece = text[start:end]
     bare = piece.lstrip()
     first = end - len(bare)
@@ -46,7 +46,7 @@ def trimmed(text: str, start: int, end: int) -> Span:
 
 
 def _cut(text: str, low: int, high: int, aim: int) -> int:
-    """The place between two offsets, after the best separator and nearest to the aim."""
+    """Return the place between two offsets after the best separator, nearest to the aim."""
     for separator in _SEPARATORS:
         before = text.rfind(separator, low, min(aim, high))
         after = text.find(separator, max(aim - len(separator), low), high)

@@ -1,4 +1,4 @@
-"""Paragraphs merged or split to a size in tokens: the default."""
+"""Merges or splits paragraphs to a size in tokens: the default."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SMALL_SHARE = 4
 
 
 class RulesChunker:
-    """Whole paragraphs while they fit; a paragraph that does not is cut at sentences, then between words.
+    """Packs whole paragraphs; one that is too long is cut between sentences, then between words.
 
     A heading stays with the text that follows it, and begins a chunk unless the one before is small.
     """
@@ -41,7 +41,7 @@ class RulesChunker:
 
 
 def paragraph_atoms(measured: Measured, parts: list[Segment], limit: int) -> Iterator[Atom]:
-    """Paragraphs as atoms, each with the headings above it; longer ones as sentences, longer ones as pieces."""
+    """Yield paragraphs as atoms, with the headings above them; longer ones as sentences, or pieces of sentences."""
     heading = -1
     for segment in parts:
         if segment.kind == "heading":
@@ -60,7 +60,7 @@ def paragraph_atoms(measured: Measured, parts: list[Segment], limit: int) -> Ite
 
 
 def _sentence_atoms(measured: Measured, segment: Segment, start: int, limit: int) -> Iterator[Atom]:
-    """The sentences of a segment too long to keep whole. Headings before it join its first piece."""
+    """Yield the sentences of a segment too long to keep whole. Headings before it join its first piece."""
     opens = start < segment.start or segment.kind == "heading"
     for first, last in sentences(measured.text, segment):
         begin = start if opens else first

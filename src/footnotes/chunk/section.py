@@ -1,4 +1,4 @@
-"""Sections under their headings."""
+"""Cuts into sections at headings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONGEST_KEPT = 100_000
 
 @dataclass(slots=True)
 class Section:
-    """A heading and what stands under it, down to the next heading of the third level or above."""
+    """A heading and the text under it, down to the next heading of level three or above."""
 
     level: int
     segments: list[Segment] = field(default_factory=list)
@@ -34,11 +34,11 @@ class Section:
 
 
 class SectionChunker:
-    """Cuts at headings of the second and third level; a third stays with its second until both are too large.
+    """Cuts at headings down to level 3; a level 2 section that fits in `tokens` keeps its level 3 sections.
 
-    A section of more than `tokens` is cut into pieces of `split` with `overlap`. A heading with nothing under it
-    makes no chunk: it goes to the section that follows. A code block of more than `code` tokens is cut like
-    long text, and its first piece keeps it whole in its metadata.
+    A section of more than `tokens` is cut into pieces of `split` with `overlap`. A heading without text makes no chunk;
+    it joins the next section. A code block of more than `code` tokens is cut like long text, and the metadata of its
+    first piece holds all of it.
     """
 
     name: ClassVar[str] = "section"
@@ -85,7 +85,7 @@ class SectionChunker:
 
 
 def _sections(found: list[Segment]) -> Iterator[Section]:
-    """Sections with text in them. Headings that have none are kept for the next section, or the last."""
+    """Yield sections with text. Headings without text join the next section, or the last one."""
     current = Section(0)
     for segment in found:
         level = segment.block.level if segment.kind == "heading" else 0
@@ -101,7 +101,7 @@ def _sections(found: list[Segment]) -> Iterator[Section]:
 
 
 def _join(measured: Measured, sections: list[Section], limit: int) -> Iterator[Section]:
-    """Second-level sections with their third-level ones, where all of it fits; else each by itself."""
+    """Yield level-two sections with their level-three ones if all of it fits; otherwise each by itself."""
     index = 0
     while index < len(sections):
         last = index
@@ -119,7 +119,7 @@ def _join(measured: Measured, sections: list[Section], limit: int) -> Iterator[S
 def _code_metadata(
     text: str, blocks: list[Segment], start: int, end: int, offset: int, kept: set[int]
 ) -> dict[str, JsonValue]:
-    """The whole of a long code block for the first piece that holds some of it; its span for the others."""
+    """Return a long code block whole for the first piece that holds some of it, and its span for the others."""
     for block in blocks:
         if block.start < end and start < block.end:
             metadata: dict[str, JsonValue] = {"code_span": [offset + block.start, offset + block.end]}

@@ -1,4 +1,4 @@
-"""A part's blocks as segments that leave nothing out, and sections of them.
+"""Splits a part into segments that cover all of its text.
 
 All offsets here are relative to the part's text.
 """
@@ -27,7 +27,7 @@ class Segment(NamedTuple):
 
 
 def segments(part: Part) -> list[Segment]:
-    """The part's blocks in order. Text that no block claims becomes a paragraph of its own."""
+    """Return the part's blocks in order. Text outside every block becomes a paragraph of its own."""
     found: list[Segment] = []
     edge = 0
     for block in part.blocks:
@@ -51,7 +51,7 @@ def _trim(text: str, start: int, end: int, block: Block) -> Iterator[Segment]:
 
 
 def sentences(text: str, segment: Segment) -> list[tuple[int, int]]:
-    """The sentences of a segment; the lines of code, tables and lists, whose sentences are not prose."""
+    """Return the sentences of a segment, or lines for code, tables and lists, which are not prose."""
     if segment.kind == "heading":
         return [(segment.start, segment.end)]
     if segment.kind in ("code", "table", "list"):
@@ -61,7 +61,7 @@ def sentences(text: str, segment: Segment) -> list[tuple[int, int]]:
 
 
 def lines(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """The lines between two offsets that are not blank, without the white space around them."""
+    """Return the lines between two offsets that are not blank, without the white space around them."""
     found = []
     position = start
     for line in text[start:end].split("\n"):

@@ -20,12 +20,12 @@ _RECURSIVE_SIZE, _RECURSIVE_OVERLAP = 1024, 128
 
 
 class SemanticChunker:
-    """Compares consecutive sliding groups of sentences, and cuts between those that are least alike.
+    """Compares consecutive sliding groups of sentences, and cuts between the least similar ones.
 
-    A group is `window` sentences, the next one begins a sentence later; all groups of a part are embedded in one call.
-    A cut stands where the cosine is below the given percentile of all cosines. Then a group under `minimum`
-    characters joins the one before it, the first one the next, and groups over `maximum` are split. No group reaches
-    across a heading. A part of fewer than five sentences is split by characters.
+    A group has `window` sentences and starts one sentence after the previous; one call embeds all groups of a part.
+    It cuts where the cosine is below the given percentile of all cosines. Then a group under `minimum` characters joins
+    the one before it, the first one the next, and groups over `maximum` are split. No group spans a heading. A part of
+    fewer than five sentences is split by characters.
     """
 
     name: ClassVar[str] = "semantic"
@@ -67,7 +67,7 @@ class SemanticChunker:
         return [Piece(part.start + start, part.start + end) for start, end in spans]
 
     def _groups(self, text: str, sections: list[list[Span]]) -> Iterator[list[Span]]:
-        """Of every section the runs of sentences between places where the meaning changes."""
+        """Yield, for each section, the runs of sentences between changes of meaning."""
         windows = [self._windows(text, sentences_of) for sentences_of in sections]
         cosines = self._cosines(windows)
         every = [cosine for of_section in cosines for cosine in of_section]
@@ -76,7 +76,7 @@ class SemanticChunker:
             groups: list[Span] = []
             first = 0
             for index, cosine in enumerate(of_section):
-                last = index + self._window // 2  # in the middle of what two neighbouring groups share
+                last = index + self._window // 2  # the middle of the overlap of two neighbouring groups
                 if cosine < threshold:
                     groups.append((found[first][0], found[last][1]))
                     first = last + 1
@@ -87,7 +87,7 @@ class SemanticChunker:
         return [text[found[at][0] : found[at + reach - 1][1]] for at in range(len(found) - reach + 1)]
 
     def _cosines(self, windows: list[list[str]]) -> list[list[float]]:
-        """How alike each group of a section is to the next one."""
+        """Return the cosine of each group of a section with the next one."""
         together = [text for of_section in windows if len(of_section) > 1 for text in of_section]
         if not together:
             return [[] for _ in windows]
@@ -104,7 +104,7 @@ class SemanticChunker:
         return found
 
     def _resize(self, text: str, groups: list[Span]) -> list[Span]:
-        """Groups merged until large enough, then split until small enough."""
+        """Merge groups until large enough, then split them until small enough."""
         merged: list[Span] = []
         for start, end in groups:
             small = merged and min(end - start, merged[-1][1] - merged[-1][0]) < self._minimum
@@ -116,7 +116,7 @@ class SemanticChunker:
 
 
 def _sections(part: Part) -> Iterator[list[Span]]:
-    """The sentences of every section. Headings that follow each other begin one together."""
+    """Yield the sentences of every section. Consecutive headings open one section together."""
     found: list[Span] = []
     after_heading = False
     for segment in segments(part):

@@ -1,4 +1,4 @@
-"""Whole sentences up to a size in tokens."""
+"""Packs whole sentences up to a size in tokens."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from footnotes.types import Metadata, Part, Piece
 
 
 class SentenceChunker:
-    """Sentences while they fit, whatever paragraphs they stand in; the overlap is of whole sentences too.
+    """Packs whole sentences, across paragraphs; the overlap consists of whole sentences too.
 
     A sentence longer than the size is cut between words.
     """
@@ -56,9 +56,9 @@ class SentenceChunker:
             yield from measured.fitted(units[first][0], units[-1][1], self._tokens)
 
     def _overlap_start(self, measured: Measured, units: list[tuple[int, int]], last: int, index: int) -> int:
-        """The first sentence of the next chunk: as many before `index` as the overlap and the size allow.
+        """Return the first sentence of the next chunk: as many before `index` as the overlap and the size allow.
 
-        It begins after `last`, where the chunk before begins.
+        It is after `last`, the first sentence of the chunk before.
         """
         begin = index
         while units[begin - 1][0] > last:

@@ -1,4 +1,4 @@
-"""Windows of a fixed number of characters."""
+"""Cuts windows of a fixed number of characters."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _LONGEST_WORD = 100
 
 
 class WindowChunker:
-    """At most `size` characters, the next window beginning up to `overlap` characters before the end of this one.
+    """Windows of at most `size` characters; each overlaps the one before by up to `overlap` characters.
 
-    A run of white space counts as one character; spans are exact all the same. Windows begin and end between
-    words, except inside a word of more than a hundred characters.
+    A run of white space counts as one character, but spans stay exact. Windows begin and end between words, except
+    inside a word of more than a hundred characters.
     """
 
     name: ClassVar[str] = "window"
@@ -50,7 +50,7 @@ _WORD = re.compile(rf"\S{{1,{_LONGEST_WORD}}}+")
 
 
 def _normalise(words: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
-    """Where words would begin and end if every run of white space were one space."""
+    """Return the offsets where words would begin and end if every run of white space were one space."""
     starts: list[int] = []
     ends: list[int] = []
     position = edge = 0

@@ -67,19 +67,19 @@ def add_command(
     **repository: Any,
 ) -> None:
     """Add files, folders, archives, pages and sitemaps. Use `-` for standard input."""
-    kept = _repository_options(code, wiki, **repository)
+    repository_options = _repository_options(code, wiki, **repository)
     if name is not None and STANDARD_INPUT not in paths:
         raise click.UsageError("--name needs standard input: footnotes add - --name notes.md")
-    given: dict[str, object] = {"chunker": chunker, "chunker_options": pairs(chunker_option) or None}
+    chunking: dict[str, object] = {"chunker": chunker, "chunker_options": pairs(chunker_option) or None}
     common: dict[str, object] = {"collection": collection, "metadata": pairs(metadata)}
     with progress_line() as progress:
-        if kept is not None:
+        if repository_options is not None:
             if wiki and (chunker or chunker_option):
                 raise click.UsageError("--wiki always cuts pages by section; omit --chunker")
-            options = {**common, "on_progress": progress, **(given if code else {}), **kept}
+            options = {**common, "on_progress": progress, **(chunking if code else {}), **repository_options}
             add_repositories(library, paths, progress, wiki=wiki, as_json=as_json, verbose=verbose, options=options)
             return
-        stream = _add_paths(library, paths, name or "input.txt", {**common, **given, "on_progress": progress})
+        stream = _add_paths(library, paths, name or "input.txt", {**common, **chunking, "on_progress": progress})
         show_added(note_languages(library, stream), progress, as_json=as_json, verbose=verbose)
 
 
@@ -125,24 +125,24 @@ def _repository_options(
 
 def show_added(stream: Iterator[Added], progress: ProgressLine, *, as_json: bool, verbose: bool) -> None:
     """Print results as they arrive, then a summary. Exit with code 3 if a file failed."""
-    began = time.monotonic()
+    start = time.monotonic()
     results: list[Added] = []
-    shown = 0
+    successes = 0
     for added in stream:
         results.append(added)
         if as_json or (added.status == "skipped" and not verbose):
             continue
         with progress.paused():
-            if added.error is not None or verbose or shown < MOST_LINES:
+            if added.error is not None or verbose or successes < MOST_LINES:
                 _show_one(added)
-            elif shown == MOST_LINES:
+            elif successes == MOST_LINES:
                 click.echo("…             (-v names every file)")
-        shown += added.error is None
-    took = (time.monotonic() - began) * 1000
+        successes += added.error is None
+    milliseconds = (time.monotonic() - start) * 1000
     if as_json:
-        print_json({"documents": results, "took_ms": round(took, 1)})
+        print_json({"documents": results, "took_ms": round(milliseconds, 1)})
     else:
-        _show_summary(results, took)
+        _show_summary(results, milliseconds)
     if any(added.status == "failed" for added in results):
         sys.exit(EXIT_SOME_FAILED)
 
@@ -171,8 +171,8 @@ def _show_summary(results: list[Added], took_ms: float) -> None:
     click.echo(f"{totals} in {took_ms / 1000:.1f} s" + (f", {count(chunks, 'chunk')}" if chunks else ""))
     if counts["failed"]:
         names = [Path(one_line(added.path)).name for added in results if added.status == "failed"]
-        shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-        click.secho(f"failed: {shown}", fg="red")
+        names_text = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        click.secho(f"failed: {names_text}", fg="red")
     if counts["skipped"]:
         click.echo("left out: hidden files, files that .gitignore matches, links out of the folder (-v lists them)")
 
@@ -203,7 +203,7 @@ def _show_files(
     path: str, stream: Iterable[Followed], show: Callable[[Followed], None], *, as_json: bool, verbose: bool
 ) -> bool:
     """Print files as they arrive, then the counts; return whether a file failed."""
-    began = time.monotonic()
+    start = time.monotonic()
     files: list[Followed] = []
     counts: dict[SyncStatus, int] = dict.fromkeys(get_args(SyncStatus), 0)
     for file in stream:
@@ -212,7 +212,7 @@ def _show_files(
             files.append(file)
             if not as_json:
                 show(file)
-    done = Synced(path, tuple(files), counts, False, round((time.monotonic() - began) * 1000, 1))
+    done = Synced(path, tuple(files), counts, False, round((time.monotonic() - start) * 1000, 1))
     if as_json:
         click.echo(json.dumps(to_json(done), ensure_ascii=False))
     else:

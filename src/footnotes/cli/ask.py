@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 _answering = stack(
-    click.option("--passages", type=int, help="Maximum number of passages for an answer.  [default: 20; 8 quoted]"),
+    click.option("--passages", type=int, help="Maximum number of passages for an answer.  [default: 20]"),
     click.option("--model", metavar="NAME", help="extractive, or a chat model as provider:model."),
     click.option(
         "--deep", is_flag=True, help="Search more than once: split the question and follow up on the results."

@@ -110,5 +110,5 @@ def _load_settings(store: str, user: str | None) -> Settings:
 
     is_address = "://" in store
     settings = load(None if is_address else Path(store).expanduser())
-    named = replace(settings, store=store) if is_address else replace(settings, store="", library=store)
-    return replace(named, user=user) if user else named
+    target_settings = replace(settings, store=store) if is_address else replace(settings, store="", library=store)
+    return replace(target_settings, user=user) if user else target_settings

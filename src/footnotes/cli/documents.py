@@ -26,19 +26,19 @@ SHORTEST_PREFIX = 4
 MOST_NAMED = 5
 
 
-def find_document(library: Library, given: str) -> Document:
+def find_document(library: Library, name: str) -> Document:
     """Find a document by its id, a prefix of its id, its file name or its source."""
     try:
-        return library.document(given)
+        return library.document(name)
     except NotFound:
         everything = library.documents()
-    named = [one for one in everything if given in (one.filename, one.source)]
-    found = named or [one for one in everything if len(given) >= SHORTEST_PREFIX and one.id.startswith(given)]
+    exact = [one for one in everything if name in (one.filename, one.source)]
+    found = exact or [one for one in everything if len(name) >= SHORTEST_PREFIX and one.id.startswith(name)]
     if not found:
-        raise NotFound(f"no document has the id or name {given!r}", remedy="Run `footnotes list` to see all documents.")
+        raise NotFound(f"no document has the id or name {name!r}", remedy="Run `footnotes list` to see all documents.")
     if len(found) > 1:
         named_ids = ", ".join(f"{one.id} ({one_line(one.source)})" for one in found[:MOST_NAMED])
-        raise OptionError(f"{given!r} matches {len(found)} documents: {named_ids}", remedy="Pass one of these ids.")
+        raise OptionError(f"{name!r} matches {len(found)} documents: {named_ids}", remedy="Pass one of these ids.")
     return found[0]
 
 
@@ -94,27 +94,27 @@ def show_command(
 
 def _write_original(library: Library, document: Document, target: str, as_json: bool) -> None:
     """Copy the original to a new file, or to standard output."""
-    kept = library.original(document.id)
+    original = library.original(document.id)
     if target == "-":
-        with kept.open("rb") as file:
+        with original.open("rb") as file:
             shutil.copyfileobj(file, sys.stdout.buffer)
         return
     try:
-        with kept.open("rb") as file, Path(target).open("xb") as written:
-            shutil.copyfileobj(file, written)
+        with original.open("rb") as file, Path(target).open("xb") as copy:
+            shutil.copyfileobj(file, copy)
     except OSError as error:
         remedy = "Pass a new file name in an existing folder."
         raise OptionError(f"cannot write {target} ({error.strerror})", remedy=remedy) from error
-    result = {"document_id": document.id, "file": target, "bytes": kept.stat().st_size}
+    result = {"document_id": document.id, "file": target, "bytes": original.stat().st_size}
     click.echo(json.dumps(result) if as_json else f"wrote {result['bytes']:,} bytes to {target}")
 
 
 def _show_document(library: Library, document: Document, as_json: bool) -> None:
-    shown = to_json(replace(document, near_duplicate_of=library.near_duplicates().get(document.id)))
+    fields = to_json(replace(document, near_duplicate_of=library.near_duplicates().get(document.id)))
     if as_json:
-        print_json(shown)
+        print_json(fields)
         return
-    for name, value in shown.items():
+    for name, value in fields.items():
         if value not in (None, [], {}):
             click.echo(f"{name:18} {one_line(value if isinstance(value, str) else json.dumps(value))}")
 
@@ -173,11 +173,11 @@ def delete_command(
     number = len(ids) + (len(library.documents(collection=collection)) if all_of_collection else bool(source))
     if number > 1 and not (yes or as_json) and sys.stdin.isatty():
         click.confirm(f"Delete {count(number, 'document')} from the library? Your files are not deleted", abort=True)
-    gone = library.delete(*ids, source=source, collection=scope, compact=compact)
+    deleted = library.delete(*ids, source=source, collection=scope, compact=compact)
     if as_json:
-        print_json({"deleted": gone})
+        print_json({"deleted": deleted})
     else:
-        click.echo(f"deleted {count(len(gone), 'document')}")
+        click.echo(f"deleted {count(len(deleted), 'document')}")
         if (failure := library.index_failure) is not None:
             click.secho(f"Note: the vector database still has them ({one_line(failure.message)}).", fg="yellow")
 

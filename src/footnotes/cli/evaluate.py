@@ -66,7 +66,7 @@ def eval_command(
     if count is not None or from_ratings:
         _make(library, golden, None if from_ratings else count, as_json=as_json)
         return
-    wanted = _goals(goals)
+    minimums = _goals(goals)
     run = _run(library, golden, name, options)
     if save:
         from footnotes.evaluate.files import save_run
@@ -74,13 +74,13 @@ def eval_command(
         save_run(save, run)
     _write_report(report, [run], f"Evaluation: {golden.name}")
     _show_run(run, as_json=as_json)
-    _check_goals(run, wanted)
+    _check_goals(run, minimums)
 
 
-def _goals(written: Sequence[str]) -> dict[str, float]:
+def _goals(goals: Sequence[str]) -> dict[str, float]:
     """Parse measures such as `recall@3=1.0`."""
     found: dict[str, float] = {}
-    for name, value in pairs(written).items():
+    for name, value in pairs(goals).items():
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise click.UsageError(f"{name}={value} is not of the form MEASURE=NUMBER")
         found[name] = float(value)
@@ -91,8 +91,8 @@ def _check_goals(run: Run, goals: Mapping[str, float]) -> None:
     """Exit with an error code if a measure is below its minimum."""
     for name in goals:
         if name not in run.means:
-            known = ", ".join(run.means)
-            raise OptionError(f"{name} was not measured", remedy=f"Measured: {known}.")
+            measures = ", ".join(run.means)
+            raise OptionError(f"{name} was not measured", remedy=f"Measured: {measures}.")
     missed = [f"{name} is {run.means[name]:.4f}, below {least:g}" for name, least in goals.items()
               if run.means[name] < least]  # fmt: skip
     for line in missed:
@@ -117,13 +117,13 @@ def tune_command(
     from footnotes.settings import change_file
 
     questions = read_golden(golden)
-    with _open_library(library) as opened:
+    with _open_library(library) as open_library:
         found = tune(
-            opened, questions, chunkers=chunkers, on_variant=lambda each: click.echo(f"trying {each}", err=True)
+            open_library, questions, chunkers=chunkers, on_variant=lambda each: click.echo(f"trying {each}", err=True)
         )
         written = write and found.worth_it
         if written:
-            change_file(opened.folder / "footnotes.toml", found.written(opened.folder))
+            change_file(open_library.folder / "footnotes.toml", found.written(open_library.folder))
     _write_report(report, found.best_last, f"Tuning: {golden.name}")
     _show_tuning(found, written=written, as_json=as_json)
 
@@ -168,13 +168,15 @@ def _make(folder: str | None, golden: Path, count: int | None, *, as_json: bool)
         )
     with _open_library(folder) as library:
         if count is None:
-            made = write_golden(golden, questions_of_ratings(library))
+            number = write_golden(golden, questions_of_ratings(library))
         else:
-            made = write_golden(golden, make_golden(library, count, say=chat_of(library.settings)))
+            number = write_golden(golden, make_golden(library, count, say=chat_of(library.settings)))
     if as_json:
-        click.echo(json.dumps({"golden": str(golden), "questions": made}))
+        click.echo(json.dumps({"golden": str(golden), "questions": number}))
     else:
-        click.echo(f"{_count_questions(made)} written to {golden}. Review and correct them before you trust a figure.")
+        click.echo(
+            f"{_count_questions(number)} written to {golden}. Review and correct them before you trust a figure."
+        )
 
 
 def _compare(first: Path, second: Path, *, report: Path | None, as_json: bool) -> None:

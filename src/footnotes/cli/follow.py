@@ -64,9 +64,9 @@ def sync_command(source: str, library: str | None, as_json: bool, dry_run: bool,
 
     Documents from other sources are not changed. An unreachable source is an error and deletes nothing.
     """
-    with _open_library(library) as opened, progress_line() as progress:
-        shown = _quiet if as_json else build_printer(verbose, progress)
-        done = opened.sync(source, dry_run=dry_run, on_file=shown, on_progress=progress, **_arguments(**options))
+    with _open_library(library) as open_library, progress_line() as progress:
+        show = _quiet if as_json else build_printer(verbose, progress)
+        done = open_library.sync(source, dry_run=dry_run, on_file=show, on_progress=progress, **_arguments(**options))
     _show(done, as_json)
     if any(file.status == "failed" for file in done.files):
         sys.exit(EXIT_SOME_FAILED)
@@ -90,9 +90,9 @@ def watch_command(source: str, library: str | None, as_json: bool, verbose: bool
     """
     stop = threading.Event()
     _stop_on_signal(stop)
-    shown = _quiet if as_json else build_printer(verbose)
-    with _open_library(library) as opened:
-        for result in opened.watch(source, stop=stop, every=every, on_file=shown, **_arguments(**options)):
+    show = _quiet if as_json else build_printer(verbose)
+    with _open_library(library) as open_library:
+        for result in open_library.watch(source, stop=stop, every=every, on_file=show, **_arguments(**options)):
             if isinstance(result, FootnotesError):
                 print_error(result, as_json=as_json)
             else:
@@ -137,15 +137,15 @@ def _arguments(
     }
 
 
-def source_options(given: Sequence[str]) -> dict[str, str]:
+def source_options(options: Sequence[str]) -> dict[str, str]:
     """Parse the options of a source, all as strings."""
-    made = {}
-    for each in given:
+    values = {}
+    for each in options:
         name, equals, value = each.partition("=")
         if not equals or not name:
             raise click.BadParameter("an option has the form KEY=VALUE", param_hint="--option")
-        made[name.strip()] = value
-    return made
+        values[name.strip()] = value
+    return values
 
 
 def _quiet(_: object) -> None:
@@ -154,18 +154,18 @@ def _quiet(_: object) -> None:
 
 def build_printer(verbose: bool, progress: ProgressLine | None = None) -> Callable[[Followed], None]:
     """Build a function that prints a line for each file: the first ones, or all with `verbose`."""
-    shown = 0
+    successes = 0
 
     def show(file: Followed) -> None:
-        nonlocal shown
+        nonlocal successes
         old_news = file.status == "skipped" or (file.status == "failed" and file.warnings)
         if old_news and not verbose:
             return
-        shown += file.error is None
+        successes += file.error is None
         with progress.paused() if progress is not None else nullcontext():
-            if verbose or file.error is not None or shown <= MOST_LINES:
+            if verbose or file.error is not None or successes <= MOST_LINES:
                 _show_file(file)
-            elif shown == MOST_LINES + 1:
+            elif successes == MOST_LINES + 1:
                 click.echo("…             (-v names every file)")
 
     return show

@@ -51,15 +51,15 @@ def import_command(
     if (file is None) == (source is None):
         raise click.UsageError("pass a FILE written by `footnotes export`, or a SOURCE after --from")
     if source is None and any(reading.values()):
-        given = next(name for name, value in reading.items() if value)
-        raise click.UsageError(f"--{given.replace('_', '-')} needs --from")
+        option = next(name for name, value in reading.items() if value)
+        raise click.UsageError(f"--{option.replace('_', '-')} needs --from")
     from footnotes.library import Library
 
-    with Library(library) as opened, progress_line() as progress:
+    with Library(library) as open_library, progress_line() as progress:
         if source is not None:
-            done = opened.import_from(source, collection=collection, on_progress=progress, **reading)
+            done = open_library.import_from(source, collection=collection, on_progress=progress, **reading)
         else:
-            _show_imported(opened, str(file), collection, progress, as_json)
+            _show_imported(open_library, str(file), collection, progress, as_json)
             return
     if as_json:
         click.echo(json.dumps(import_to_json(done), ensure_ascii=False))
@@ -85,8 +85,8 @@ def import_to_json(done: ImportResult) -> dict[str, object]:
     }
 
 
-def _reasons(counted: Mapping[str, int]) -> list[dict[str, object]]:
-    return [{"reason": reason, "count": number} for reason, number in counted.items()]
+def _reasons(counts: Mapping[str, int]) -> list[dict[str, object]]:
+    return [{"reason": reason, "count": number} for reason, number in counts.items()]
 
 
 def _show(done: ImportResult) -> None:

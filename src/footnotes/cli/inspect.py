@@ -72,8 +72,8 @@ def _chunkers(settings: Settings, name: str | None, options: Mapping[str, object
     def chunker_for(mime: str) -> Chunker:
         if name is None and is_source_code(mime):
             return make_chunker(settings.code_chunker, {})
-        given = options if name else {**settings.chunker_options, **options}
-        return make_chunker(name or settings.chunker, given, embed=embed)
+        chunker_options = options if name else {**settings.chunker_options, **options}
+        return make_chunker(name or settings.chunker, chunker_options, embed=embed)
 
     return chunker_for
 

@@ -31,21 +31,21 @@ def jobs_command(library: str | None, as_json: bool, everything: bool) -> None:
     """List running, pending, interrupted and failed jobs, with stage, attempts and cause; includes jobs of a server."""
     from footnotes.library import Library
 
-    with Library(library, create=False) as opened:
-        jobs, accepted = opened.jobs(), _accepted_jobs(opened, everything=everything)
+    with Library(library, create=False) as open_library:
+        jobs, accepted = open_library.jobs(), _accepted_jobs(open_library, everything=everything)
     failing = {job.run for job in jobs if job.run and job.stage != "ready"}
-    shown = [job for job in jobs if everything or job.stage != "ready" or job.number in failing]
+    selected = [job for job in jobs if everything or job.stage != "ready" or job.number in failing]
     moment = datetime.now(UTC)
     if as_json:
-        states = [{"holder": job.holder or None, "stalled_seconds": stalled_seconds(job, moment)} for job in shown]
-        rows = [{**to_json(job), **state} for job, state in zip(shown, states, strict=True)]
+        states = [{"holder": job.holder or None, "stalled_seconds": stalled_seconds(job, moment)} for job in selected]
+        rows = [{**to_json(job), **state} for job, state in zip(selected, states, strict=True)]
         click.echo(json.dumps({"jobs": rows, "accepted": to_json(accepted)}))
         return
-    for run in (job for job in shown if job.run is None):
+    for run in (job for job in selected if job.run is None):
         _show(run, [job for job in jobs if job.run == run.number], moment, everything)
     for job in accepted:
         _show_accepted(job)
-    if not shown and not accepted:
+    if not selected and not accepted:
         click.echo("no running, pending or failed jobs")
 
 
@@ -93,9 +93,9 @@ def _show(run: Job, files: Sequence[Job], moment: datetime, everything: bool) ->
 def _state(run: Job, moment: datetime) -> str:
     if not run.holder:
         return "" if run.stage in ("ready", "failed") else "  (interrupted: run `footnotes resume`)"
-    waited = stalled_seconds(run, moment)
-    if waited is not None:
-        return f"  ({run.holder}: no progress in {run.stage} for {waited} s)"
+    seconds = stalled_seconds(run, moment)
+    if seconds is not None:
+        return f"  ({run.holder}: no progress in {run.stage} for {seconds} s)"
     done = f", {run.done:,} of {run.total:,}" if run.total else ""
     tries = f", attempt {run.attempts}" if run.attempts > 1 else ""
     return f"  ({run.holder}{done}{tries})"

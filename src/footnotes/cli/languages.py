@@ -22,10 +22,10 @@ def language_state(library: Library) -> dict[str, object]:
     """Count documents by language, and list the languages that the embedder does not support."""
     languages = (document.metadata.get("language") for document in library.documents())
     counts = Counter(str(one) for one in languages if is_language(one))
-    known = known_languages(library.settings.embedder)
+    supported = known_languages(library.settings.embedder)
     return {
         "documents": dict(counts.most_common()),
-        "embedder_knows": None if known is None else list(known),
+        "embedder_knows": None if supported is None else list(supported),
         "unknown_to_embedder": foreign(counts, library.settings.embedder),
     }
 

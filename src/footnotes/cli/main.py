@@ -72,7 +72,7 @@ class Commands(click.Group):
         return command.get_short_help_str(80)
 
     def invoke(self, ctx: click.Context) -> object:
-        began = tracing.REQUEST_ID.set(secrets.token_hex(8))  # calls to other services send it
+        token = tracing.REQUEST_ID.set(secrets.token_hex(8))  # calls to other services send it
         try:
             return super().invoke(ctx)
         except FootnotesError as error:
@@ -82,7 +82,7 @@ class Commands(click.Group):
             click.echo("\nStopped. Finished work is stored; run the same command again to continue.", err=True)
             ctx.exit(EXIT_INTERRUPTED)
         finally:
-            tracing.REQUEST_ID.reset(began)
+            tracing.REQUEST_ID.reset(token)
 
 
 def _choose_colour(ctx: click.Context, parameter: click.Parameter, value: str) -> None:

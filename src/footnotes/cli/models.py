@@ -78,16 +78,16 @@ def models_command(context: click.Context, library: str | None, as_json: bool, t
 
 
 def _lines(settings: Settings, *, tested: bool) -> Iterator[ModelLine]:
-    chosen = {"chat": settings.model, "embedder": settings.embedder, "reranker": settings.reranker}
+    models = {"chat": settings.model, "embedder": settings.embedder, "reranker": settings.reranker}
     for kind, name in _KINDS:
         for provider in plugins.names(kind):
             if provider == "hashing":  # for tests, and for use without a model
                 continue
-            is_chosen = plugins.split_name(chosen[name])[0] == provider
+            is_chosen = plugins.split_name(models[name])[0] == provider
             state = _state(kind, provider, settings)
             if tested and is_chosen and name != "reranker" and state == "installed":
                 state = _answer(name, settings)
-            yield ModelLine(name, provider, chosen[name] if is_chosen else "", state)
+            yield ModelLine(name, provider, models[name] if is_chosen else "", state)
 
 
 def _state(kind: plugins.Kind, provider: str, settings: Settings) -> str:
@@ -105,13 +105,13 @@ def _answer(name: str, settings: Settings) -> str:
     from footnotes.answer.models.make import make_chat_model
     from footnotes.doctor.models import ask_model, check_embedder
 
-    began = time.perf_counter()
+    start = time.perf_counter()
     try:
         if name == "chat":
-            took = ask_model(settings.model, make_chat_model(settings.model, settings))
-            return f"answers: first words after {took * 1000:.0f} ms"
+            seconds = ask_model(settings.model, make_chat_model(settings.model, settings))
+            return f"answers: first words after {seconds * 1000:.0f} ms"
         (check,) = check_embedder(settings)
-        return f"answers in {(time.perf_counter() - began) * 1000:.0f} ms: {check.found}"
+        return f"answers in {(time.perf_counter() - start) * 1000:.0f} ms: {check.found}"
     except FootnotesError as error:
         return f"fails: {error.message}. {error.remedy} [{error.code}]"
 
@@ -130,19 +130,21 @@ def fetch_command(name: str, folder: str | None, file: str, as_json: bool) -> No
     from footnotes.settings import load
 
     model, _, revision = name.partition("@")
-    kept = Path(folder or load(None).models_dir).expanduser()
+    models_folder = Path(folder or load(None).models_dir).expanduser()
 
     def say(path: str, size: int) -> None:
         click.echo(f"{path}  {size / 1e6:.1f} MB", err=True)
 
-    made = fetch_model(model, kept / model, revision=revision, file=file, on_file=say)
+    fetched = fetch_model(model, models_folder / model, revision=revision, file=file, on_file=say)
     if as_json:
-        print_json(asdict(made))
+        print_json(asdict(fetched))
         return
-    click.echo(f"{made.folder}  revision {made.revision[:12]}, {made.files} files, {made.bytes / 1e6:.1f} MB")
+    click.echo(
+        f"{fetched.folder}  revision {fetched.revision[:12]}, {fetched.files} files, {fetched.bytes / 1e6:.1f} MB"
+    )
     click.echo(f"footnotes config set embedder onnx:{model}")
     if folder:
-        click.echo(f"footnotes config set models_dir {kept}")
+        click.echo(f"footnotes config set models_dir {models_folder}")
 
 
 # ── models connected to the server
@@ -187,16 +189,16 @@ def connect_command(
 
     keyless = no_key or key_env or provider in ("ollama", "llama")
     key = "" if keyless else click.prompt("Key", hide_input=True, default="", show_default=False, err=True)
-    given = NewConnection(provider, model, place["address"], place["path"], key, key_env)
+    new = NewConnection(provider, model, place["address"], place["path"], key, key_env)
     with _connections(library, tenant) as (connections, caller):
-        found = tried(connections.build(caller, given), load(Path(library).expanduser() if library else None))
+        found = tried(connections.build(caller, new), load(Path(library).expanduser() if library else None))
         if found.error is not None:
             raise OptionError(f"the model does not respond: {found.error.message}", remedy=found.error.remedy)
-        made = connections.add(caller, given)
+        connection = connections.add(caller, new)
     if as_json:
-        print_json({**asdict(made), "ms": found.ms})
+        print_json({**asdict(connection), "ms": found.ms})
     else:
-        click.echo(f"{made.id}  {made.name}  answered after {found.ms:.0f} ms")
+        click.echo(f"{connection.id}  {connection.name}  answered after {found.ms:.0f} ms")
 
 
 @models_command.command("connected")
@@ -227,11 +229,11 @@ def connected_command(library: str | None, tenant: str, as_json: bool) -> None:
 def disconnect_command(connection: str, library: str | None, tenant: str, as_json: bool) -> None:
     """Remove a connection and its key."""
     with _connections(library, tenant) as (connections, _):
-        gone = connections.remove(tenant, connection)
+        removed = connections.remove(tenant, connection)
     if as_json:
-        print_json(asdict(gone))
+        print_json(asdict(removed))
     else:
-        click.echo(f"disconnected {gone.id}")
+        click.echo(f"disconnected {removed.id}")
 
 
 @models_command.command("found")

@@ -123,10 +123,10 @@ def read_words(words: Sequence[str]) -> str:
     return " ".join(words)
 
 
-def pairs(written: Sequence[str]) -> dict[str, Any]:
+def pairs(texts: Sequence[str]) -> dict[str, Any]:
     """Parse `key=value` options; convert numbers, true and false."""
     found: dict[str, Any] = {}
-    for item in written:
+    for item in texts:
         key, separator, value = item.partition("=")
         if not separator or not key:
             raise click.UsageError(f"{item!r} is not of the form KEY=VALUE")

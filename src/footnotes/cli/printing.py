@@ -22,12 +22,12 @@ _TABLE_RULE = re.compile(r"\|?[\s:|-]*-[\s:|-]*\|?")
 
 def print_json(value: object) -> None:
     """Print one line of JSON."""
-    shown = to_json(value)
-    text = json.dumps(shown, ensure_ascii=False)
+    content = to_json(value)
+    text = json.dumps(content, ensure_ascii=False)
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:  # invalid Unicode is valid JSON as an escape
-        text = json.dumps(shown)
+        text = json.dumps(content)
     click.echo(text)
 
 
@@ -111,9 +111,9 @@ def align_table(rows: Sequence[Sequence[str]], *, indent: str = "", most: int = 
     """Align the columns of rows; cut cells that are too long."""
     number = max(len(row) for row in rows)
     room = max((columns() - len(indent)) // number - 2, 6)
-    cut = [[cell if len(cell) <= room else cell[: room - 1] + "…" for cell in row] for row in rows[:most]]
-    widths = [max((len(row[at]) for row in cut if at < len(row)), default=0) for at in range(number)]
-    lines = ["  ".join(cell.ljust(widths[at]) for at, cell in enumerate(row)).rstrip() for row in cut]
+    cells = [[cell if len(cell) <= room else cell[: room - 1] + "…" for cell in row] for row in rows[:most]]
+    widths = [max((len(row[at]) for row in cells if at < len(row)), default=0) for at in range(number)]
+    lines = ["  ".join(cell.ljust(widths[at]) for at, cell in enumerate(row)).rstrip() for row in cells]
     more = [f"… {count(len(rows) - most, 'more row')}"] if len(rows) > most else []
     return "\n".join(indent + line for line in [*lines, *more])
 

@@ -68,10 +68,10 @@ class ProgressLine:
     def _watch(self) -> None:
         """Print a line if there is no progress for long."""
         while not self._ended.wait(1.0):
-            waited = time.monotonic() - self._moved
-            if self._stage and waited >= STALLED_AFTER * (self._stalls + 1):
+            seconds = time.monotonic() - self._moved
+            if self._stage and seconds >= STALLED_AFTER * (self._stalls + 1):
                 self._stalls += 1
-                text = f"no progress in {self._stage} for {_duration(waited)}"
+                text = f"no progress in {self._stage} for {_duration(seconds)}"
                 (self._bar.console.print if self._bar is not None else self._print)(text)
 
     def _print(self, text: str) -> None:
@@ -110,10 +110,10 @@ class ProgressLine:
     def _seconds_left(self, progress: Progress, now: float) -> float | None:
         """Estimate the time left, of all files or of the stage; None while it would be a guess."""
         done, total = self._files
-        began = self._began
+        start = self._began
         if progress.stage == "graph" or total < 2:
-            done, total, began = progress.done, progress.total, self._stage_began
-        elapsed = now - began
+            done, total, start = progress.done, progress.total, self._stage_began
+        elapsed = now - start
         if not done or done >= total or (elapsed < LEAST_SECONDS and done < total / 10):
             return None
         return elapsed / done * (total - done)

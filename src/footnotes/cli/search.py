@@ -34,7 +34,9 @@ CHARACTERS, CODE_LINES = 300, 8
 @where_option
 @mode_option
 @click.option("--limit", "-n", type=int, help="Maximum number of hits.  [default: 10]")
-@click.option("--per-document", type=int, help="Maximum number of hits per document.  [default: 1]")
+@click.option(
+    "--per-document", type=int, help="Maximum number of hits per document; 0 depends on its length.  [default: 0]"
+)
 @fusion_options
 @click.option("--expand", is_flag=True, help="Also search for synonyms and acronyms.")
 @click.option("--reranker", metavar="NAME", help="colbert, late, llm, onnx, server:model or cohere:model.")

@@ -104,8 +104,8 @@ def mcp_command(library: str | None, read_only: bool) -> None:
         from footnotes.server.mcp import serve_stdio
     except ModuleNotFoundError as error:
         raise missing_extra(error) from error
-    with Library(Path(library).expanduser() if library else None) as opened:
-        serve_stdio(opened, read_only=read_only)
+    with Library(Path(library).expanduser() if library else None) as open_library:
+        serve_stdio(open_library, read_only=read_only)
 
 
 @click.group("keys")
@@ -135,9 +135,9 @@ def create(
 ) -> None:
     """Create a key. It is shown once; only its hash is stored."""
     with _keys(library) as keys:
-        key, kept = keys.create(tenant, name=name, scopes=scopes, days=days)
+        key, stored_key = keys.create(tenant, name=name, scopes=scopes, days=days)
     if as_json:
-        click.echo(json.dumps({**to_json(kept), "key": key}))
+        click.echo(json.dumps({**to_json(stored_key), "key": key}))
     else:
         click.echo(key)
         click.echo(
@@ -174,5 +174,5 @@ def _line(key: Key) -> str:
 def revoke(key_id: str, library: str | None, as_json: bool) -> None:
     """Revoke a key by its id."""
     with _keys(library) as keys:
-        kept = keys.revoke(key_id)
-    click.echo(json.dumps(to_json(kept)) if as_json else f"revoked {kept.id}")
+        stored_key = keys.revoke(key_id)
+    click.echo(json.dumps(to_json(stored_key)) if as_json else f"revoked {stored_key.id}")

@@ -102,12 +102,12 @@ def run_command(library: str | None, source_id: str, dry_run: bool, verbose: boo
     from footnotes.library import Library
 
     failed = False
-    with _open_sources(library) as (sources, settings), Library(library) as opened, progress_line() as progress:
+    with _open_sources(library) as (sources, settings), Library(library) as open_library, progress_line() as progress:
         found = [sources.find(settings.user, source_id)] if source_id else sources.all(settings.user)
         for each in found:
-            shown = build_printer(verbose, progress)
+            show = build_printer(verbose, progress)
             try:
-                done = sources.sync(opened, each, on_progress=progress, on_file=shown, dry_run=dry_run)
+                done = sources.sync(open_library, each, on_progress=progress, on_file=show, dry_run=dry_run)
             except FootnotesError as error:
                 if len(found) == 1:
                     raise

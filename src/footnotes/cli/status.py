@@ -27,8 +27,8 @@ def status_command(library: str | None, collection: str | None, as_json: bool) -
     """Show the contents and the state of the library: documents, models, pending work, failures."""
     from footnotes.library import Library
 
-    with Library(library, create=False) as opened:
-        found = library_state(opened)
+    with Library(library, create=False) as open_library:
+        found = library_state(open_library)
     if collection is not None:
         found["collections"] = [item for item in found["collections"] if item["name"] == collection]
     if as_json:
@@ -101,10 +101,10 @@ def _lines(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _embedder(found: Mapping[str, Any]) -> str:
-    wanted, used = found["configured_embedder"], found["embedder"]
-    if wanted.partition(":")[0] == used.partition(":")[0]:
+    configured, used = found["configured_embedder"], found["embedder"]
+    if configured.partition(":")[0] == used.partition(":")[0]:
         return str(used)
-    return f"{used}  (the settings name {wanted}: run `footnotes reindex` to switch)"
+    return f"{used}  (the settings name {configured}: run `footnotes reindex` to switch)"
 
 
 def _chat_model(state: Mapping[str, object]) -> str:

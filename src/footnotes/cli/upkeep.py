@@ -54,8 +54,8 @@ def verify_command(library: Library, collection: str | None, as_json: bool, repa
             hint = " (run footnotes verify --repair)" if problem.mendable else ""
             click.secho(f"problem: {problem.what}{hint}", fg="red")
         if found.ok:
-            checked = ", ".join(f"{number:,} {name}" for name, number in found.checked.items()) or "an empty library"
-            click.echo(f"No problems: {checked} checked.")
+            counts = ", ".join(f"{number:,} {name}" for name, number in found.checked.items()) or "an empty library"
+            click.echo(f"No problems: {counts} checked.")
         if outdated:
             click.echo(f"{count(outdated, 'document')} from an older version: `footnotes reindex --outdated`")
     if not found.ok:
@@ -115,18 +115,23 @@ def reindex_command(
                 chunker_options=pairs(chunker_option) or None,
                 gate=gate,
                 on_progress=progress,
+                from_files=True,
                 **options,
             )
     if as_json:
         print_json(result)
-    elif not result["documents"] and options.get("outdated"):
-        click.echo("nothing is outdated")
-    else:
-        kept = f"; generation {result['replaced']} is kept" if result["kept"] else ""
+        return
+    left = library.count_outdated() if options.get("outdated") else 0
+    if result["documents"] or not options.get("outdated"):
+        remark = f"; generation {result['replaced']} is kept" if result["kept"] else ""
         click.echo(
             f"generation {result['generation']} serves: {count(result['documents'], 'document')} built, "
-            f"{count(result['embedded'], 'chunk')} embedded{kept}"
+            f"{count(result['embedded'], 'chunk')} embedded{remark}"
         )
+    elif not left:
+        click.echo("nothing is outdated")
+    if left:
+        click.echo(f"{count(left, 'document')} from an older parser left: the file is gone or changed. Add it again.")
 
 
 def _whole_library(collection: str | None) -> None:

@@ -1,4 +1,4 @@
-"""texts → vectors."""
+"""Turns texts into vectors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Embedder(Protocol):
 
     @property
     def max_tokens(self) -> int:
-        """Longer texts are cut by the model."""
+        """The model truncates longer texts."""
         ...
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Matrix: ...

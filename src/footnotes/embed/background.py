@@ -1,6 +1,6 @@
-"""How near a model puts what has nothing in common: 0.03 for MiniLM, 0.42 for bge.
+"""The cosine a model gives to unrelated texts: 0.03 for MiniLM, 0.42 for bge.
 
-Scores of different models can be weighed alike only above that.
+Scores of different models are comparable only above this value.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _UNRELATED = (
 
 @dataclass(frozen=True, slots=True)
 class Cosines:
-    """What cosines mean: how high those of unrelated texts are, and by what factor all of them are too low.
+    """How to read a model's cosines: `background` is the cosine of unrelated texts, `gain` a factor to multiply by.
 
-    `least_words` is what words weigh at least beside them in prose: the more, the less the model is to be trusted.
+    `least_words` is the least weight of the lexical leg in prose: the higher, the less the model is trusted.
     """
 
     background: float = 0.0
@@ -42,7 +42,7 @@ class Cosines:
 
 
 def measured_background(embedder: Embedder) -> float:
-    """The mean cosine of passages that have nothing in common, at least 0."""
+    """Return the mean cosine of unrelated passages, at least 0."""
     vectors = embed_all(embedder, _UNRELATED, role="passage", attempts=1)
     cosines = vectors @ vectors.T
     return max(0.0, float(cosines[~np.eye(len(cosines), dtype=bool)].mean()))

@@ -1,4 +1,4 @@
-"""What is wrapped around any embedder: batches, retries, checks. The naked embedders know nothing of these."""
+"""Batches, retries and checks around any embedder. The embedders themselves do none of these."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from footnotes.types import Role
 
 ATTEMPTS = 5
 QUERY_ATTEMPTS = 2
-"""Somebody waits for a question: what fails twice is left to the other leg."""
+"""A user waits for a question: after two failures the lexical leg answers alone."""
 LONGEST_WAIT = 30.0
 
 
@@ -29,13 +29,13 @@ def embed_all(
     attempts: int = ATTEMPTS,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Matrix:
-    """Checked unit vectors of all texts, in their order. Texts of similar length share a batch."""
+    """Embed texts and return checked unit vectors in the same order. Texts of similar length share a batch."""
     vectors = np.empty((len(texts), stored_dimensions(embedder)), dtype=np.float32)
     with tracing.span("embed", embedder=embedder.name, texts=len(texts), role=role):
         for rows in _batches_by_length(texts, batch):
-            chosen = [texts[row] for row in rows]
-            vectors[rows] = checked_vectors(
-                with_retries(embedder, chosen, role, attempts, sleep), embedder, role, len(rows)
+            inputs = [texts[row] for row in rows]
+            vectors[rows] = check_vectors(
+                with_retries(embedder, inputs, role, attempts, sleep), embedder, role, len(rows)
             )
     return vectors
 
@@ -48,9 +48,9 @@ def embed_one(
     attempts: int = ATTEMPTS,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Matrix:
-    """The checked unit vector of one text, as a row."""
+    """Embed one text and return its checked unit vector, as a row."""
     with tracing.span("embed", embedder=embedder.name, texts=1, role=role):
-        row: Matrix = checked_vectors(with_retries(embedder, [text], role, attempts, sleep), embedder, role, 1)[0]
+        row: Matrix = check_vectors(with_retries(embedder, [text], role, attempts, sleep), embedder, role, 1)[0]
     return row
 
 
@@ -67,21 +67,21 @@ def with_retries(
     attempts: int = ATTEMPTS,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Matrix:
-    """The provider's answer. What may succeed later is tried again, waiting longer each time."""
+    """Call the provider. Retry errors that may go away, with growing delays."""
     for attempt in range(1, attempts):
         try:
             return embedder.embed(texts, role=role)
         except ProviderError as error:
             if not error.retryable:
                 raise
-            sleep(min(backoff(attempt + 1, asked=error.retry_after), LONGEST_WAIT))
+            sleep(min(backoff(attempt + 1, retry_after=error.retry_after), LONGEST_WAIT))
     return embedder.embed(texts, role=role)
 
 
-def checked_vectors(vectors: Matrix, embedder: Embedder, role: Role, count: int) -> Matrix:
-    """The vectors at unit length, or an error: a wrong vector in the store would be silent forever."""
+def check_vectors(vectors: Matrix, embedder: Embedder, role: Role, count: int) -> Matrix:
+    """Scale vectors to unit length. Raises on a bad vector: in the store it would go unnoticed forever."""
     if not isinstance(vectors, np.ndarray) or vectors.dtype != np.float32:
-        with np.errstate(over="ignore"):  # what is too large for float32 becomes infinite and is refused below
+        with np.errstate(over="ignore"):  # values too large for float32 become infinite and are rejected below
             vectors = np.asarray(vectors, dtype=np.float32)
     if vectors.ndim != 2 or len(vectors) != count:
         raise InvalidVector(f"{embedder.name} returned vectors of shape {vectors.shape} for {count} texts")

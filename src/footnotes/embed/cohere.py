@@ -1,4 +1,4 @@
-"""Embeddings of Cohere, which is told whether a text is a question or a passage."""
+"""Embeddings of Cohere, whose API takes the role: question or passage."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _INPUT_TYPES = {"query": "search_query", "passage": "search_document"}
 
 
 class CohereEmbedder:
-    """One embedding model of Cohere. Tries once: retries, batches and checks are wrapped around it."""
+    """One embedding model of Cohere. Makes one attempt: retries, batches and checks are wrapped around it."""
 
     is_remote = True
 
@@ -51,7 +51,7 @@ class CohereEmbedder:
         return MAX_TOKENS
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Matrix:
-        """One vector a text, in the order given."""
+        """Return one vector per text, in the given order."""
         body: dict[str, object] = {
             "model": self._model,
             "texts": [text[: 4 * MAX_TOKENS * CHARACTERS_A_TOKEN] or " " for text in texts],
@@ -69,6 +69,6 @@ class CohereEmbedder:
         found = answer.get("embeddings") if isinstance(answer, dict) else None
         rows = found.get("float") if isinstance(found, dict) else None
         if not isinstance(rows, list) or len(rows) != count:
-            given = len(rows) if isinstance(rows, list) else 0
-            raise ProviderBadResponse(f"Cohere gave {given} vectors for {count} texts")
+            actual = len(rows) if isinstance(rows, list) else 0
+            raise ProviderBadResponse(f"Cohere gave {actual} vectors for {count} texts")
         return as_matrix("Cohere", rows)

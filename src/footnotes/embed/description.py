@@ -1,9 +1,9 @@
-"""What a model says of itself: the files beside its weights, as sentence-transformers writes them.
+"""Reads how to run a model from the files beside its weights, in the layout of sentence-transformers.
 
 `modules.json` lists the steps after the transformer, `1_Pooling/config.json` says how tokens become a vector,
-`config_sentence_transformers.json` has prompts and the measure, `sentence_bert_config.json` and
-`tokenizer_config.json` the longest text, `config.json` the Matryoshka dimensions. `footnotes.json` beside them comes
-before all of them.
+`config_sentence_transformers.json` holds prompts and the metric, `sentence_bert_config.json` and
+`tokenizer_config.json` the maximum length, `config.json` the Matryoshka dimensions. A `footnotes.json` beside them
+overrides all of them.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ _KNOWN: tuple[tuple[str, Pooling | None, str, str], ...] = (
     ("bge-m3", "cls", "", ""),
     ("e5-", "mean", "query: ", "passage: "),
 )
-"""Models whose files do not say how they want to be asked: part of the name, pooling, the two prefixes."""
+"""Models whose files do not describe their pooling and prompts: part of the name, pooling, the two prefixes."""
 _QUERY, _PASSAGE = ("query", "search_query", "retrieval.query"), ("passage", "document", "search_document")
 
 
 @dataclass(frozen=True, slots=True)
 class ModelDescription:
-    """How a model of texts is run. `matryoshka` are the dimensions its vectors may be cut to.
+    """How to run an embedding model. `matryoshka` lists the dimensions its vectors may be cut to.
 
-    Vectors that are compared by the dot product may differ in length; `largest_norm` is then the greatest there is.
-    `background` is the usual cosine of passages that have nothing to do with each other; None where it is not known.
-    `least_words` is what words weigh at least beside its cosines in prose.
+    Vectors compared by dot product may differ in length; `largest_norm` is then the greatest length.
+    `background` is the usual cosine of unrelated passages; None if unknown.
+    `least_words` is the least weight of the lexical leg beside its cosines in prose.
     """
 
     pooling: Pooling = "mean"
@@ -67,20 +67,20 @@ class ModelDescription:
 
 
 def read_description(folder: Path) -> ModelDescription:
-    """What the files in a model's folder say, its name where they say nothing, and the usual where neither does."""
+    """Read a model's description from its folder, else guess from its name, else use defaults."""
     config = _read(folder / "config.json")
     found = _by_name(f"{folder.name} {config.get('_name_or_path', '')}".lower())
     sentence = _read(folder / "config_sentence_transformers.json")
-    said: dict[str, Any] = _parse_pooling(folder) | _parse_prompts(sentence)
+    values: dict[str, Any] = _parse_pooling(folder) | _parse_prompts(sentence)
     found = replace(
         found,
-        **said,
+        **values,
         max_tokens=_max_tokens(folder, config),
         matryoshka=_matryoshka(config, sentence),
         pad_id=int(config.get("pad_token_id") or 0),
         metric="dot" if sentence.get("similarity_fn_name") == "dot" and not _is_normalized(folder) else "cosine",
     )
-    return _overridden(found, folder)
+    return _override(found, folder)
 
 
 def _by_name(name: str) -> ModelDescription:
@@ -99,14 +99,14 @@ def _parse_pooling(folder: Path) -> dict[str, Any]:
             )
     paths = [folder / step["path"] for step in _modules(folder) if step["type"].endswith("Pooling")]
     config = _read((paths or [folder / "1_Pooling"])[0] / "config.json")
-    chosen = [mode for key, mode in _MODES if config.get(key)]
-    if named := _NAMES.get(str(config.get("pooling_mode", ""))):
-        chosen = [named]
-    if not chosen:
+    modes = [mode for key, mode in _MODES if config.get(key)]
+    if pooling := _NAMES.get(str(config.get("pooling_mode", ""))):
+        modes = [pooling]
+    if not modes:
         return {}
-    if len(chosen) > 1:
-        raise ModelDamaged(f"{folder} joins several kinds of pooling, which is not supported: {', '.join(chosen)}")
-    return {"pooling": chosen[0]}
+    if len(modes) > 1:
+        raise ModelDamaged(f"{folder} joins several kinds of pooling, which is not supported: {', '.join(modes)}")
+    return {"pooling": modes[0]}
 
 
 def _modules(folder: Path) -> Iterator[Mapping[str, str]]:
@@ -130,12 +130,12 @@ def _parse_prompts(sentence: Mapping[str, Any]) -> dict[str, object]:
 
 
 def _max_tokens(folder: Path, config: Mapping[str, object]) -> int:
-    said = (
+    numbers = (
         _read(folder / "sentence_bert_config.json").get("max_seq_length"),
         _read(folder / "tokenizer_config.json").get("model_max_length"),
         config.get("max_position_embeddings"),
     )
-    for number in said:
+    for number in numbers:
         if isinstance(number, int | float) and 0 < number < 1_000_000:
             return min(int(number), LONGEST)
     return DEFAULT_TOKENS
@@ -144,18 +144,18 @@ def _max_tokens(folder: Path, config: Mapping[str, object]) -> int:
 def _matryoshka(*configs: Mapping[str, object]) -> tuple[int, ...]:
     for config in configs:
         for name in ("matryoshka_dimensions", "matryoshka_dims"):
-            if isinstance(listed := config.get(name), list):
-                return tuple(sorted(int(each) for each in listed))
-        if isinstance(cut := config.get("truncate_dim"), int):
-            return (cut,)
+            if isinstance(sizes := config.get(name), list):
+                return tuple(sorted(int(each) for each in sizes))
+        if isinstance(size := config.get("truncate_dim"), int):
+            return (size,)
     return ()
 
 
-def _overridden(found: ModelDescription, folder: Path) -> ModelDescription:
-    given = _read(folder / OWN_FILE)
-    known = {field.name for field in fields(ModelDescription)}
+def _override(found: ModelDescription, folder: Path) -> ModelDescription:
+    fields_in_file = _read(folder / OWN_FILE)
+    names = {field.name for field in fields(ModelDescription)}
     changes: dict[str, Any] = {
-        name: tuple(one) if isinstance(one, list) else one for name, one in given.items() if name in known
+        name: tuple(one) if isinstance(one, list) else one for name, one in fields_in_file.items() if name in names
     }
     if changes.get("pooling", "mean") not in _NAMES:
         raise ModelDamaged(f"{folder / OWN_FILE} names the pooling {changes['pooling']!r}; known: mean, cls, last, max")

@@ -18,16 +18,16 @@ from footnotes.index import Vector
 from footnotes.settings import Settings
 
 DimensionsOf = Callable[[str], int | None]
-"""How many dimensions the vectors of an embedder have in the library, if it has any."""
+"""Returns the dimensions of an embedder's vectors in the library; None if it has none."""
 
 KEPT_QUESTIONS = 1_000
-"""Questions whose vectors are kept in memory: people ask again, turn pages and change filters."""
+"""Question vectors cached in memory: people repeat questions, turn pages and change filters."""
 
 
 class Embedders:
     """Loads each embedder once. Safe to use from several threads."""
 
-    def __init__(self, settings: Settings, dimensions_of: DimensionsOf, given: Embedder | None = None) -> None:
+    def __init__(self, settings: Settings, dimensions_of: DimensionsOf, embedder: Embedder | None = None) -> None:
         self._settings = settings
         self._dimensions_of = dimensions_of
         self._guard = threading.Lock()
@@ -35,21 +35,23 @@ class Embedders:
         self._cosines: dict[str, Cosines] = {}
         self._questions: OrderedDict[tuple[str, str], Vector] = OrderedDict()
         self._adapter: Adapter | None = None
-        if given is not None:
-            self._loaded[given.name] = self._prepare(given)
+        if embedder is not None:
+            self._loaded[embedder.name] = self._prepare(embedder)
 
     def get(self, name: str | None = None) -> Embedder:
-        """The embedder of the settings, or the one named."""
-        wanted = name or self._settings.embedder
+        """Return the named embedder, by default the one in the settings."""
+        embedder_name = name or self._settings.embedder
         with self._guard:
-            if wanted not in self._loaded:
-                self._loaded[wanted] = self._prepare(make_embedder(replace(self._settings, embedder=wanted)))
-            return self._loaded[wanted]
+            if embedder_name not in self._loaded:
+                self._loaded[embedder_name] = self._prepare(
+                    make_embedder(replace(self._settings, embedder=embedder_name))
+                )
+            return self._loaded[embedder_name]
 
     def cosines(self, name: str) -> Cosines:
-        """What the cosines of an embedder mean: measured once where nobody said it.
+        """Return how to read an embedder's cosines. They are measured once if the embedder does not say.
 
-        A model behind a network is not asked, and of one that cannot be run nothing is known.
+        Remote models are not measured. A model that cannot run gets the defaults.
         """
         if name not in self._cosines:
             try:
@@ -58,12 +60,12 @@ class Embedders:
                 background = measured_background(embedder) if known is None else known
             except FootnotesError:
                 return Cosines()
-            given = {key: getattr(embedder, key) for key in ("gain", "least_words") if hasattr(embedder, key)}
-            self._cosines[name] = Cosines(background, **given)
+            options = {key: getattr(embedder, key) for key in ("gain", "least_words") if hasattr(embedder, key)}
+            self._cosines[name] = Cosines(background, **options)
         return self._cosines[name]
 
     def embed_question(self, question: str, name: str, fingerprint: str) -> Vector:
-        """The vector of a question for vectors that an embedder made; a question of late is not embedded again."""
+        """Return the vector of a question, to compare with vectors of this fingerprint. Recent questions are cached."""
         key = (fingerprint, question)
         with self._guard:
             if key in self._questions:
@@ -76,7 +78,7 @@ class Embedders:
                 remedy="Run `footnotes reindex` to make them again.",
             )
         vector = self._adapt(embed_one(embedder, question, role="query", attempts=QUERY_ATTEMPTS), fingerprint)
-        vector.setflags(write=False)  # it is handed out again
+        vector.setflags(write=False)  # the cache shares it
         with self._guard:
             self._questions[key] = vector
             while len(self._questions) > KEPT_QUESTIONS:
@@ -84,7 +86,7 @@ class Embedders:
         return vector
 
     def _adapt(self, vector: Vector, fingerprint: str) -> Vector:
-        """The vector as the map of the settings turns it, if they name one."""
+        """Apply the map from the settings, if there is one."""
         if not self._settings.question_adapter:
             return vector
         if self._adapter is None or self._adapter.fingerprint != fingerprint:
@@ -92,8 +94,8 @@ class Embedders:
         return self._adapter.adapt(vector)
 
     def _prepare(self, embedder: Embedder) -> Embedder:
-        """Tell the embedder how many dimensions the library's vectors have: it need not ask its model."""
-        expect, known = getattr(embedder, "expect_dimensions", None), self._dimensions_of(embedder.name)
-        if callable(expect) and known is not None:
-            expect(known - by_dot_product(embedder))
+        """Tell the embedder the dimensions of the library's vectors, so that it need not ask its model."""
+        expect, dimensions = getattr(embedder, "expect_dimensions", None), self._dimensions_of(embedder.name)
+        if callable(expect) and dimensions is not None:
+            expect(dimensions - by_dot_product(embedder))
         return embedder

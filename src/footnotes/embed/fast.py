@@ -1,10 +1,10 @@
-"""The fast variant of local weights: matrices in int8, channel by channel, multiplied as whole numbers.
+"""The fast variant of local weights: int8 matrices, quantised per channel and multiplied as integers.
 
-Made once from the weights that are installed, and kept with its hash. A vector takes about 0.65 of the time, and is not
-quite the same: a cosine of .998 with that of the weights as shipped (docs/benchmarks.md). What is multiplied as whole
-numbers shares one range, so a few large channels cost all others their precision. Two things are done about it:
-channels are made alike before attention and before a layer widens, and the weights undo it (Xiao et al., "SmoothQuant",
-ICML 2023, with α = ½); and where the first layers narrow again, which is worst, weights stay as they are.
+It is built once from the installed weights and cached with its hash. A vector takes about 0.65 of the time and differs
+slightly: its cosine with the vector of the shipped weights is .998 (docs/benchmarks.md). Channels multiplied as
+integers share one range, so a few large channels cost all others precision. Two steps prevent this. Channels are
+equalised before attention and before a layer widens, and the weights undo it (Xiao et al., "SmoothQuant", ICML 2023,
+with α = ½). Where the first layers narrow again, the worst case, weights are not quantised.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from footnotes.embed.files import ModelFiles, read_weights
 from footnotes.errors import MissingExtra
 
 VERSION = 2
-"""Raise when the same weights are made into others: vectors are then not comparable any more."""
+"""Raise this number when the same weights give different output: the vectors are no longer comparable."""
 
 
 _PROBES, _PROBE_TOKENS, _VOCABULARY = 24, 64, (1_000, 30_000)
-"""Channels are measured with so many texts of tokens drawn at random: they are as large as with real ones."""
+"""Number and length of random token texts that measure channels: they give the same sizes as real texts."""
 
 
 def fast_weights(files: ModelFiles, models_dir: Path) -> bytes:
-    """The fast variant of a model's weights; what is kept of it is checked before it is used."""
+    """Return the fast variant of a model's weights. A cached copy is checked before use."""
     weights = read_weights(files)
     path = models_dir / "fast" / f"{hashlib.sha256(weights).hexdigest()[:16]}-{VERSION}.onnx"
-    if (kept := _load_cached(path)) is not None:
-        return kept
-    made = _build(weights)
-    with suppress(OSError):  # where nothing may be kept it is made each time
-        _keep(path, made)
-    return made
+    if (cached := _load_cached(path)) is not None:
+        return cached
+    content = _build(weights)
+    with suppress(OSError):  # without a writable cache, every start builds it
+        _keep(path, content)
+    return content
 
 
 def _load_cached(path: Path) -> bytes | None:
@@ -51,7 +51,7 @@ def _load_cached(path: Path) -> bytes | None:
 
 
 def _keep(path: Path, content: bytes) -> None:
-    """Another process may do the same: each file is replaced at once, and both write the same."""
+    """Write to the cache. Safe between processes: each file is replaced atomically, and all write the same bytes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     for target, data in ((path, content), (path.with_suffix(".sha256"), hashlib.sha256(content).hexdigest().encode())):
         with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
@@ -74,16 +74,16 @@ def _build(weights: bytes) -> bytes:
         _unpack(weights, plain)
         model = onnx.load(plain)
         narrowing = _smooth(model)
-        onnx.helper.set_model_props(model, {"onnx.quant.pre_process": "onnxruntime.quant"})  # it was: see `_unpack`
-        # Seven bits: with eight, products of processors without VNNI overflow.
+        onnx.helper.set_model_props(model, {"onnx.quant.pre_process": "onnxruntime.quant"})  # `_unpack` did this
+        # Seven bits: with eight, products overflow on processors without VNNI.
         options = {"per_channel": True, "reduce_range": True, "weight_type": QuantType.QInt8}
-        kept = narrowing[: len(narrowing) // 2]
-        quantize_dynamic(model, small, op_types_to_quantize=["MatMul"], nodes_to_exclude=kept, **options)
+        half = narrowing[: len(narrowing) // 2]
+        quantize_dynamic(model, small, op_types_to_quantize=["MatMul"], nodes_to_exclude=half, **options)
         return small.read_bytes()
 
 
 def _smooth(model: Any) -> list[str]:
-    """Make the channels of what is multiplied alike. Returns the products that narrow, first to last: they are left."""
+    """Equalise channels before multiplications. Return the narrowing products, first to last; they are not changed."""
     from onnx import helper, numpy_helper
 
     constants = {each.name: each for each in model.graph.initializer}
@@ -109,7 +109,7 @@ def _smooth(model: Any) -> list[str]:
 
 
 def _largest_by_channel(model: Any, names: list[str]) -> dict[str, NDArray[np.float32]]:
-    """The largest value of each channel of what a model computes on its way."""
+    """Run the model and return the largest value in each channel of some of its tensors."""
     import onnx
     import onnxruntime
 
@@ -120,16 +120,16 @@ def _largest_by_channel(model: Any, names: list[str]) -> dict[str, NDArray[np.fl
     rng, found = np.random.default_rng(0), dict[str, NDArray[np.float32]]()
     for _ in range(_PROBES):
         tokens = rng.integers(*_VOCABULARY, (1, _PROBE_TOKENS))
-        given = {"input_ids": tokens, "attention_mask": np.ones_like(tokens), "token_type_ids": np.zeros_like(tokens)}
-        wanted = {each.name: given[each.name] for each in session.get_inputs()}
-        for name, values in zip(names, session.run(names, wanted), strict=True):
+        inputs = {"input_ids": tokens, "attention_mask": np.ones_like(tokens), "token_type_ids": np.zeros_like(tokens)}
+        feed = {each.name: inputs[each.name] for each in session.get_inputs()}
+        for name, values in zip(names, session.run(names, feed), strict=True):
             largest = np.abs(values).reshape(-1, values.shape[-1]).max(axis=0)
             found[name] = np.maximum(found.get(name, largest), largest)
     return found
 
 
 def _unpack(weights: bytes, path: Path) -> None:
-    """Write the model with all that is constant computed: packed weights become plain ones, to be packed anew."""
+    """Write the model with all constants computed: packed weights become plain ones, to be quantised again."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()

@@ -1,4 +1,4 @@
-"""The embedding models of the package fastembed, by their names. An extra."""
+"""Embedding models of the package fastembed, by name. An extra."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_TOKENS = 512
 
 
 class FastEmbedEmbedder:
-    """One model of fastembed's list. Its files are fetched and the model loaded at the first text."""
+    """One model of fastembed's list. The first text fetches its files and loads it."""
 
     def __init__(self, model: str, *, cache: str = "", threads: int = 0) -> None:
         self._model = model or DEFAULT_MODEL
@@ -51,7 +51,7 @@ class FastEmbedEmbedder:
         return MAX_TOKENS
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Matrix:
-        """Prefixes of questions and passages are the package's own, where a model has them."""
+        """Embed texts with the package's own prefixes for questions and passages, if the model has them."""
         with self._loading:
             model = self._loaded
         embed = model.query_embed if role == "query" else model.passage_embed
@@ -63,20 +63,20 @@ class FastEmbedEmbedder:
 
 
 def find_listed(kind: Any, model: str) -> dict[str, Any]:
-    """What fastembed says of one of its models."""
-    listed = {one["model"].lower(): one for one in kind.list_supported_models()}
-    if model.lower() not in listed:
-        known = ", ".join(sorted(one["model"] for one in listed.values()))
-        raise ConfigError(f"fastembed has no model {model!r}", remedy=f"It has {known}.")
-    return dict(listed[model.lower()])
+    """Return fastembed's description of one of its models."""
+    models = {one["model"].lower(): one for one in kind.list_supported_models()}
+    if model.lower() not in models:
+        names = ", ".join(sorted(one["model"] for one in models.values()))
+        raise ConfigError(f"fastembed has no model {model!r}", remedy=f"It has {names}.")
+    return dict(models[model.lower()])
 
 
 def load_model(kind: Any, model: str, cache: str, threads: int) -> object:
-    """The model, from the folder of fetched models or from the hub."""
+    """Load the model from the folder of fetched models or from the hub."""
     folder = Path(cache).expanduser() / "fastembed"
     try:
         return kind(model_name=model, cache_dir=str(folder), threads=threads)
-    except Exception as error:  # the package and the hub's client share no base but this
-        said = str(error).splitlines()[0] if str(error) else type(error).__name__
+    except Exception as error:  # errors of the package and of the hub's client share no other base
+        message = str(error).splitlines()[0] if str(error) else type(error).__name__
         remedy = f"Load it once where there is a network; its files are kept in {folder}, which can be copied."
-        raise EmbedderUnavailable(f"{model} cannot be loaded by fastembed: {said}", remedy=remedy) from error
+        raise EmbedderUnavailable(f"{model} cannot be loaded by fastembed: {message}", remedy=remedy) from error

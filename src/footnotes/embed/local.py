@@ -1,4 +1,4 @@
-"""The packaged models on this machine's processor, through onnxruntime. No network, no torch."""
+"""The packaged models, run on this machine's processor by onnxruntime. No network, no torch."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DEFAULT_MODEL = "minilm-l6"
 
 
 class LocalOptions(TypedDict, total=False):
-    """The options that embedders built on local models share."""
+    """The options that embedders of local models share."""
 
     threads: int
     variant: str
@@ -42,13 +42,13 @@ def local_options(settings: Settings) -> LocalOptions:
 
 
 class LocalEmbedder:
-    """Unit vectors, pooled from the model's tokens as it was taught to. The model is loaded at the first text.
+    """Unit vectors, pooled from token states as the model was trained to. The first text loads the model.
 
-    `threads` 0 means one a core. `model_dir` names a folder with `model.onnx` and `vocab.txt` to use instead
-    of the installed weights; such a model reads `max_tokens`, by the mean of its tokens. The `variant` "fast" is made
-    once, and kept in `models_dir`; "fast-questions" reads questions with it, and passages as shipped. Beside
-    `minilm-l6`, passages in Python are read by weights of their own. Their vectors stand in the same space and are
-    compared with the same vector of a question: the fingerprint is the same.
+    `threads` 0 means one per core. `model_dir` names a folder with `model.onnx` and `vocab.txt` to use instead of the
+    installed weights; such a model reads `max_tokens` and pools by the mean. The `variant` "fast" is built once and
+    cached in `models_dir`; "fast-questions" uses it for questions, and the shipped weights for passages. With
+    `minilm-l6`, Python passages have weights of their own. Their vectors share the space of the others and are compared
+    with the same question vector, so the fingerprint is the same.
     """
 
     def __init__(
@@ -96,9 +96,9 @@ class LocalEmbedder:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Model, variant, revision of the weights, tokens, dimensions."""
+        """Model, variant, revision of the weights, tokens and dimensions."""
         revision = self._files.sha256 or hashlib.sha256(read_weights(self._files)).hexdigest()
-        variant = f"fast-{fast.VERSION}" if self._variant == "fast" else "int8"  # that of passages: it is what is kept
+        variant = f"fast-{fast.VERSION}" if self._variant == "fast" else "int8"  # of passages, whose vectors are stored
         return f"{self.name}/{variant}/{revision[:12]}/{self._max_tokens}/{self.dimensions}"
 
     @cached_property
@@ -106,9 +106,9 @@ class LocalEmbedder:
         return 384 if not self._model_dir else int(self._session("passage").get_outputs()[0].shape[-1])
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Matrix:
-        """One unit vector a text, in the order given."""
-        said = self._files.description
-        prefix = said.query_prefix if role == "query" else said.passage_prefix
+        """Return one unit vector per text, in the given order."""
+        description = self._files.description
+        prefix = description.query_prefix if role == "query" else description.passage_prefix
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         code = [row for row, text in enumerate(texts) if is_python(text)] if self._reads_code(role) else []
         prose = sorted(set(range(len(texts))) - set(code))
@@ -117,18 +117,18 @@ class LocalEmbedder:
                 continue
             session = self._code_session if is_code else self._session(role)
             for rows, hidden, mask in self._runs([prefix + texts[row] for row in chosen], session):
-                vectors[[chosen[row] for row in rows]] = unit_rows(POOL[said.pooling](hidden, mask))
+                vectors[[chosen[row] for row in rows]] = unit_rows(POOL[description.pooling](hidden, mask))
         return vectors
 
     def _reads_code(self, role: Role) -> bool:
         return role == "passage" and self._model == DEFAULT_MODEL and not self._model_dir
 
     def count_tokens(self, text: str) -> int:
-        """How many of the model's own tokens a text has."""
+        """Count a text's tokens in the model's own vocabulary."""
         return self._tokenizer.count(text)
 
     def token_vectors(self, texts: Sequence[str], *, role: Role) -> list[Matrix]:
-        """The unit vectors of each text's own tokens, without [CLS] and [SEP]: what late interaction compares."""
+        """Return unit vectors of each text's tokens, without [CLS] and [SEP], for late interaction."""
         found: list[Matrix] = [np.zeros((0, self.dimensions), dtype=np.float32)] * len(texts)
         for rows, hidden, mask in self._runs(texts, self._session(role)):
             for row, tokens, count in zip(rows, hidden, mask.sum(axis=1), strict=True):
@@ -136,12 +136,12 @@ class LocalEmbedder:
         return found
 
     def _runs(self, texts: Sequence[str], session: Any) -> Iterator[tuple[list[int], Matrix, NDArray[np.int64]]]:
-        """The model's output in batches of similar length: (rows of `texts`, token states, mask)."""
-        wanted = [each.name for each in session.get_inputs()]
+        """Yield the model's output in batches of similar length: (rows of `texts`, token states, mask)."""
+        input_names = [each.name for each in session.get_inputs()]
         ids = self._tokenizer(texts)
         for rows in batches([len(each) for each in ids]):
             inputs = padded([ids[row] for row in rows])
-            hidden = session.run(None, {name: inputs[name] for name in wanted})[0]
+            hidden = session.run(None, {name: inputs[name] for name in input_names})[0]
             yield rows, hidden, inputs["attention_mask"]
 
     @cached_property
@@ -153,7 +153,7 @@ class LocalEmbedder:
         return WordPieceTokenizer(self._files.tokenizer, max_tokens=self._max_tokens)
 
     def _session(self, role: Role) -> Any:
-        """The model for texts of a role, loaded at the first of them."""
+        """Return the model for texts of a role; the first of them loads it."""
         is_fast = self._variant == "fast" or (self._variant == "fast-questions" and role == "query")
         with self._loading:
             return self._fast if is_fast else self._shipped

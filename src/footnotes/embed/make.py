@@ -1,4 +1,4 @@
-"""Settings → embedder."""
+"""Builds the embedder from the settings."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from footnotes.settings import Settings
 
 
 def make_embedder(settings: Settings) -> Embedder:
-    """The embedder the settings name.
+    """Return the embedder named in the settings.
 
-    A class with `from_settings(name, settings)` is made by it; any other is given the model's name alone.
+    A class with `from_settings(name, settings)` is built by it; any other gets only the model's name.
     """
     factory = plugins.find("embedders", settings.embedder)
     if from_settings := getattr(factory, "from_settings", None):

@@ -1,7 +1,7 @@
-"""Cosine for every model: models that compare by dot product get one more dimension that makes it the same.
+"""Cosine for every model: one more dimension turns a dot product into a cosine.
 
-An embedder that asks for the dot product has `metric = "dot"` and `largest_norm`, the greatest length its vectors
-have. A passage x becomes [x / L, √(1 − |x / L|²)] and a question q becomes [q / |q|, 0]: both of length one, and their
+An embedder for the dot product has `metric = "dot"` and `largest_norm`, the greatest length L of its vectors.
+A passage x becomes [x / L, √(1 − |x / L|²)] and a question q becomes [q / |q|, 0]. Both have length one, and their
 cosine is x · q up to a factor that is the same for all passages (Bachrach et al., "Speeding up the Xbox recommender
 system using a Euclidean transformation for inner-product spaces", RecSys 2014).
 """
@@ -22,12 +22,12 @@ def by_dot_product(embedder: Embedder) -> bool:
 
 
 def stored_dimensions(embedder: Embedder) -> int:
-    """Dimensions of the vectors that are stored and searched."""
+    """Return the dimensions of the stored and searched vectors."""
     return embedder.dimensions + by_dot_product(embedder)
 
 
 def as_unit(vectors: Matrix, norms: Matrix, embedder: Embedder, role: Role) -> Matrix:
-    """Vectors of length one whose cosine ranks as the model wants it; `norms` are their lengths, as a column."""
+    """Return unit vectors whose cosine ranks as the model's metric does; `norms` are their lengths, as a column."""
     if not by_dot_product(embedder):
         unit: Matrix = (vectors / norms).astype(np.float32)
         return unit

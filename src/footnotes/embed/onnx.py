@@ -1,4 +1,4 @@
-"""Any text-embedding model in a folder: ONNX weights, `tokenizer.json`, and the files that describe it."""
+"""Any text-embedding model in a folder: ONNX weights, `tokenizer.json`, and files that describe it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from footnotes.embed import Matrix
 from footnotes.embed.description import ModelDescription, read_description
-from footnotes.embed.hub import find_weights, locate_model, pinned_hashes
+from footnotes.embed.hub import find_weights, locate_model, read_pinned_hashes
 from footnotes.embed.session import POOL, batches, cores, open_session, padded, unit_rows
 from footnotes.embed.tokens import WordPieceTokenizer
 from footnotes.errors import ConfigError, DimensionMismatch, EmbedderUnavailable, ModelDamaged
@@ -22,11 +22,11 @@ from footnotes.settings import Settings
 from footnotes.types import Role
 
 WHOLE_TEXT = "sentence_embedding"
-"""The output of models that were exported with their pooling."""
+"""The output of models exported with their pooling."""
 
 
 class OnnxEmbedder:
-    """One model of a folder, run as its own files say. It is loaded at the first text.
+    """One model in a folder, run as its own files describe. The first text loads it.
 
     `dimensions` cuts vectors to one of the lengths the model was trained for (Kusupati et al., "Matryoshka
     Representation Learning", NeurIPS 2022).
@@ -61,13 +61,13 @@ class OnnxEmbedder:
 
     @property
     def metric(self) -> str:
-        said = self.description
-        if said.metric == "dot" and not said.largest_norm:
+        description = self.description
+        if description.metric == "dot" and not description.largest_norm:
             raise ConfigError(
                 f"{self.name} compares vectors by the dot product, and does not say how long they get",
                 remedy='Write {"largest_norm": …} or {"metric": "cosine"} into footnotes.json in its folder.',
             )
-        return said.metric
+        return description.metric
 
     @property
     def largest_norm(self) -> float:
@@ -87,9 +87,16 @@ class OnnxEmbedder:
 
     @cached_property
     def fingerprint(self) -> str:
-        """The weights, and everything that changes what becomes of a text: not where the folder is."""
-        said = self.description
-        parts = (self._revision, said.pooling, said.query_prefix, said.passage_prefix, said.max_tokens, said.metric)
+        """The weights and every setting that changes a vector, but not the folder's path."""
+        description = self.description
+        parts = (
+            self._revision,
+            description.pooling,
+            description.query_prefix,
+            description.passage_prefix,
+            description.max_tokens,
+            description.metric,
+        )
         rest = hashlib.sha256(repr(parts).encode()).hexdigest()
         return f"onnx/{self._revision[:12]}/{rest[:8]}/{self.max_tokens}/{self.dimensions}"
 
@@ -98,38 +105,38 @@ class OnnxEmbedder:
         own = self._own_dimensions
         if not self._asked or self._asked == own:
             return own
-        known = self.description.matryoshka
-        if self._asked not in known or self._asked > own:
-            listed = ", ".join(map(str, known)) or "no shorter ones"
-            remedy = f"It has {own} and says it can be cut to: {listed}. Set embedder_dimensions to one of them, or 0."
+        sizes = self.description.matryoshka
+        if self._asked not in sizes or self._asked > own:
+            choices = ", ".join(map(str, sizes)) or "no shorter ones"
+            remedy = f"It has {own} and says it can be cut to: {choices}. Set embedder_dimensions to one of them, or 0."
             raise DimensionMismatch(f"{self.name} was not made for {self._asked} dimensions", remedy=remedy)
         return self._asked
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Matrix:
-        """One vector a text, in the order given; of length one unless the model is compared by the dot product."""
-        said = self.description
-        prefix = said.query_prefix if role == "query" else said.passage_prefix
+        """Return one vector per text, in the given order; of length one unless the metric is the dot product."""
+        description = self.description
+        prefix = description.query_prefix if role == "query" else description.passage_prefix
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         for rows, output, mask in self._runs([prefix + text for text in texts]):
-            pooled = output if output.ndim == 2 else POOL[said.pooling](output, mask)
+            pooled = output if output.ndim == 2 else POOL[description.pooling](output, mask)
             vectors[rows] = pooled[:, : self.dimensions]
         return vectors if self.metric == "dot" else unit_rows(vectors)
 
     def count_tokens(self, text: str) -> int:
-        """How many of the model's own tokens a text has."""
+        """Count a text's tokens in the model's own vocabulary."""
         return self._tokenizer.count(text)
 
     def _runs(self, texts: Sequence[str]) -> Iterator[tuple[list[int], Matrix, NDArray[np.int64]]]:
         session = self._session
-        wanted, output = [each.name for each in session.get_inputs()], self._output
+        input_names, output = [each.name for each in session.get_inputs()], self._output
         ids = self._tokenizer(texts)
         for rows in batches([len(each) for each in ids]):
             inputs = padded([ids[row] for row in rows], self.description.pad_id)
             mask = inputs["attention_mask"]
             inputs["position_ids"] = np.maximum(np.cumsum(mask, axis=1) - 1, 0)
-            if unknown := [name for name in wanted if name not in inputs]:
+            if unknown := [name for name in input_names if name not in inputs]:
                 raise ModelDamaged(f"{self._weights} wants inputs that no text has: {', '.join(unknown)}")
-            (found,) = session.run([output], {name: inputs[name] for name in wanted})
+            (found,) = session.run([output], {name: inputs[name] for name in input_names})
             yield rows, np.asarray(found, dtype=np.float32), mask
 
     @cached_property
@@ -138,9 +145,9 @@ class OnnxEmbedder:
 
     @cached_property
     def _revision(self) -> str:
-        """The hash of the weights, and of the files they are continued in."""
-        digest, pinned = hashlib.sha256(), pinned_hashes(self._folder)
-        for file in (self._weights, *_continued(self._weights)):
+        """The hash of the weights and of the files that continue them."""
+        digest, pinned = hashlib.sha256(), read_pinned_hashes(self._folder)
+        for file in (self._weights, *_find_continuations(self._weights)):
             content = _hash(file)
             expected = pinned.get(file.relative_to(self._folder).as_posix(), content)
             if content != expected:
@@ -169,12 +176,12 @@ class OnnxEmbedder:
 
     @cached_property
     def _loaded(self) -> Any:
-        _ = self._revision  # what is loaded was checked
+        _ = self._revision  # checks the file before it is loaded
         return open_session(str(self._weights), self._threads, origin=str(self._weights))
 
     @cached_property
     def _output(self) -> str:
-        """The vectors of whole texts where the model gives them, else the states of the tokens."""
+        """The output with vectors of whole texts if the model has one, else the token states."""
         shapes = {each.name: len(each.shape) for each in self._session.get_outputs()}
         if WHOLE_TEXT in shapes:
             return WHOLE_TEXT
@@ -190,8 +197,8 @@ class OnnxEmbedder:
         return int(output.shape[-1])
 
 
-def _continued(weights: Path) -> list[Path]:
-    """Files that hold weights too large for the ONNX file itself."""
+def _find_continuations(weights: Path) -> list[Path]:
+    """Return the files with weights too large for the ONNX file itself."""
     return sorted(file for file in weights.parent.glob(f"{weights.name}*data*") if file.is_file())
 
 

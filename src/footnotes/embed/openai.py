@@ -1,4 +1,4 @@
-"""Embeddings of any server that speaks OpenAI's interface: OpenAI, Azure, vLLM, llama.cpp, Ollama, Gemini …"""
+"""Embeddings of any server with OpenAI's interface: OpenAI, Azure, vLLM, llama.cpp, Ollama, Gemini …"""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from footnotes.types import Role
 
 MAX_TOKENS = 8_191
 CHARACTERS_A_TOKEN = 6
-"""More characters than this for each token are never sent: the model would cut them, or refuse."""
+"""The most characters sent per token of the limit: the model would cut or reject more."""
 
 _DIMENSIONS = {
     "text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536,
@@ -29,14 +29,14 @@ _PREFIXES = (
     ("mxbai-embed-large", "Represent this sentence for searching relevant passages: ", ""),
     ("e5-", "query: ", "passage: "),
 )
-"""Models that must be told whether a text is a question or a passage: part of the name, and the two prefixes."""
+"""Models that need a prefix for questions or passages: part of the name, and the two prefixes."""
 
 
 PROBE_ATTEMPTS = 3
 
 
 class OpenAIEmbedder:
-    """One embedding model of a server. Tries once: retries, batches and checks are wrapped around it."""
+    """One embedding model of a server. Makes one attempt: retries, batches and checks are wrapped around it."""
 
     is_remote = True
 
@@ -66,7 +66,7 @@ class OpenAIEmbedder:
 
     @property
     def fingerprint(self) -> str:
-        """Provider, model and dimensions. The same model behind another address gives the same vectors."""
+        """Provider, model and dimensions. The same model at another address gives the same vectors."""
         return f"{self.name}/{self.dimensions}"
 
     @property
@@ -76,12 +76,12 @@ class OpenAIEmbedder:
 
     @cached_property
     def _dimensions(self) -> int:
-        """What was asked for or is known of the model; else one text is embedded to see."""
-        known = self._asked_dimensions or _DIMENSIONS.get(self._model.partition(":")[0], 0)
-        return known or int(with_retries(self, ["dimensions"], "passage", attempts=PROBE_ATTEMPTS).shape[1])
+        """The dimensions from the settings or known for the model; otherwise found by embedding one text."""
+        dimensions = self._asked_dimensions or _DIMENSIONS.get(self._model.partition(":")[0], 0)
+        return dimensions or int(with_retries(self, ["dimensions"], "passage", attempts=PROBE_ATTEMPTS).shape[1])
 
     def expect_dimensions(self, dimensions: int) -> None:
-        """A library has vectors of this model already: it need not be asked how many dimensions they have."""
+        """Take the dimensions of the library's existing vectors, so that the model need not be asked."""
         vars(self).setdefault("_dimensions", dimensions)
 
     @property
@@ -89,7 +89,7 @@ class OpenAIEmbedder:
         return MAX_TOKENS
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Matrix:
-        """One vector a text, in the order given, whatever order they come back in."""
+        """Return one vector per text in the given order, whatever order the server uses."""
         body: dict[str, object] = {"model": self._model, "input": [self._format(text, role) for text in texts]}
         if self._asked_dimensions:
             body["dimensions"] = self._asked_dimensions
@@ -101,17 +101,17 @@ class OpenAIEmbedder:
         self._remote.close()
 
     def _format(self, text: str, role: Role) -> str:
-        cut = text[: MAX_TOKENS * CHARACTERS_A_TOKEN] or " "
+        prefix = text[: MAX_TOKENS * CHARACTERS_A_TOKEN] or " "
         for part, for_query, for_passage in _PREFIXES:
             if part in self._model:
-                return (for_query if role == "query" else for_passage) + cut
-        return cut
+                return (for_query if role == "query" else for_passage) + prefix
+        return prefix
 
 
 def vectors_in(provider: str, answer: object, count: int) -> Matrix:
-    """The vectors of an answer by their index. Too few, too many or the same one twice are refused."""
-    listed = answer.get("data") if isinstance(answer, dict) else None
-    items = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+    """Return the vectors of a response, sorted by index. Raises on missing, extra or repeated vectors."""
+    data = answer.get("data") if isinstance(answer, dict) else None
+    items = [item for item in data if isinstance(item, dict)] if isinstance(data, list) else []
     by_index = {item.get("index", place): item.get("embedding") for place, item in enumerate(items)}
     if len(items) != count or set(by_index) != set(range(count)):
         raise ProviderBadResponse(f"{provider} gave {len(items)} vectors for {count} texts")
@@ -119,7 +119,7 @@ def vectors_in(provider: str, answer: object, count: int) -> Matrix:
 
 
 def as_matrix(provider: str, rows: Sequence[object]) -> Matrix:
-    """Rows of numbers as a matrix; what is no such thing is refused. Values are checked by the caller."""
+    """Convert rows of numbers to a matrix. Raises on anything else. The caller checks the values."""
     try:
         with np.errstate(over="ignore"):
             matrix = np.asarray(rows, dtype=np.float64).astype(np.float32)

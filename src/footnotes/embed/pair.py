@@ -1,4 +1,4 @@
-"""MiniLM and bge-small side by side: `quality = "better"`. What one of them overlooks, the other mostly sees."""
+"""MiniLM and bge-small side by side: `quality = "better"`. Each finds most of what the other misses."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from footnotes.types import Role
 
 MODELS = ("minilm-l6", "bge-small")
 SHARES = (0.23, 0.77)
-"""Of a cosine. bge's are between .45 and 1, MiniLM's between 0 and 1: a third of what tells texts apart is MiniLM's."""
+"""Weights of the two cosines. bge's lie in .45 to 1, MiniLM's in 0 to 1: MiniLM makes a third of the difference."""
 
 
 class PairedEmbedder:
-    """`pair:minilm-l6+bge-small`: the cosine of two texts is the weighted mean of what both models say."""
+    """`pair:minilm-l6+bge-small`: the cosine of two texts is the weighted mean of both models' cosines."""
 
     background: ClassVar[float] = round(SHARES[1] * 0.45, 3)
     least_words: ClassVar[float] = 0.3
@@ -55,11 +55,11 @@ class PairedEmbedder:
         return min(self._first.max_tokens, self._second.max_tokens)
 
     def count_tokens(self, text: str) -> int:
-        """Both have the same vocabulary."""
+        """Count tokens; both models have the same vocabulary."""
         return self._first.count_tokens(text)
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Matrix:
-        """One unit vector a text, in the order given."""
+        """Return one unit vector per text, in the given order."""
         both = [
             each.embed(texts, role=role) * math.sqrt(share) for each, share in zip(self._models, SHARES, strict=True)
         ]

@@ -1,4 +1,4 @@
-"""Whether a text is Python: such passages are read by the weights that were taught on functions."""
+"""Detects Python: its passages are embedded by weights trained on functions."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _STATEMENT = re.compile(
     r"|[\w.\[\]'\", ]+ [-+*/|&]?= .*|.*[)\]},({\[]|\"\"\".*)\s*$"
 )
 _LEAST = 0.35
-"""The share of lines that are statements: a docstring may be longer than its function, an example in prose is not."""
+"""The least share of lines that are statements: a function may be shorter than its docstring, but prose has fewer."""
 _MOST_CHARACTERS = 4_000
 
 
 def is_python(text: str) -> bool:
-    """Whether a definition stands in the text and enough of its lines are statements."""
+    """Return whether a text holds a definition and enough of its lines are statements."""
     text = text[:_MOST_CHARACTERS]
     if ("def " not in text and "class " not in text) or not _DEFINES.search(text):
         return False

@@ -1,4 +1,4 @@
-"""Any model of the package sentence-transformers, by name or by path. An extra: it brings torch along."""
+"""Any model of the package sentence-transformers, by name or path. An extra: it installs torch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from footnotes.types import Role
 
 
 class SentenceTransformersEmbedder:
-    """Loads the model at the first text. Prompts for questions and passages are the model's own, where it has them."""
+    """The first text loads the model. Uses the model's own prompts for questions and passages, if it has them."""
 
     def __init__(self, model: str) -> None:
         if not model:

@@ -1,4 +1,4 @@
-"""Running a model of texts with onnxruntime: a session, batches of similar length, unit vectors."""
+"""Runs text models with onnxruntime: a session, batches of similar length, unit vectors."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from footnotes.embed import Matrix
 from footnotes.errors import ModelDamaged
 
 BATCH_TOKENS = 1024
-"""Padded tokens in one run of the model: more is slower (caches) and takes up to three times the memory."""
+"""Padded tokens per run of the model: more is slower (caches) and takes up to three times the memory."""
 
 
 def open_session(weights: bytes | str, threads: int, *, origin: str, operators: str = "") -> object:
-    """A session of weights, or of the file they are in, that sleeps while it waits.
+    """Open a session for weights or a weights file; its threads sleep while they wait.
 
-    Spinning threads starve everything else on a shared machine. `operators` is a library of those the model needs
-    beside the usual ones.
+    Spinning threads starve everything else on a shared machine. `operators` is a library of operators that the model
+    needs in addition to the usual ones.
     """
     import onnxruntime
 
@@ -32,17 +32,17 @@ def open_session(weights: bytes | str, threads: int, *, origin: str, operators: 
         options.register_custom_ops_library(operators)
     try:
         return onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # onnxruntime's own classes share no base but this
+    except Exception as error:  # onnxruntime's own errors share no other base
         raise ModelDamaged(f"{origin} is not a model onnxruntime can load") from error
 
 
 def cores() -> int:
-    """Cores this process may run on."""
+    """Return the number of cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Rows grouped longest first, each group within the token budget once padded."""
+    """Yield groups of rows, longest first, each within the token budget once padded."""
     order = sorted(range(len(lengths)), key=lambda row: -lengths[row])
     start = 0
     while start < len(order):
@@ -52,7 +52,7 @@ def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
 
 
 def padded(ids: Sequence[Sequence[int]], pad: int = 0) -> dict[str, NDArray[np.int64]]:
-    """The model's inputs, padded to the longest of the batch."""
+    """Return the model's inputs, padded to the longest row of the batch."""
     width = max(len(each) for each in ids)
     tokens = np.full((len(ids), width), pad, dtype=np.int64)
     mask = np.zeros_like(tokens)
@@ -63,7 +63,7 @@ def padded(ids: Sequence[Sequence[int]], pad: int = 0) -> dict[str, NDArray[np.i
 
 
 def mean_of_tokens(hidden: Matrix, mask: NDArray[np.int64]) -> Matrix:
-    """The mean of each row's tokens (Reimers and Gurevych, Sentence-BERT, EMNLP 2019)."""
+    """Return the mean of each row's tokens (Reimers and Gurevych, Sentence-BERT, EMNLP 2019)."""
     weights = mask.astype(np.float32)
     summed = np.matmul(weights[:, None, :], hidden)[:, 0, :]
     mean: Matrix = summed / weights.sum(axis=1, keepdims=True)
@@ -86,7 +86,7 @@ def _largest(hidden: Matrix, mask: NDArray[np.int64]) -> Matrix:
 
 
 POOL = {"mean": mean_of_tokens, "cls": _first, "last": _last, "max": _largest}
-"""Token states and mask → one vector a text, by the name of the pooling."""
+"""Functions from token states and mask to one vector per text, by name of the pooling."""
 
 
 def unit_rows(vectors: Matrix) -> Matrix:

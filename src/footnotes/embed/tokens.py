@@ -1,4 +1,4 @@
-"""Text → token ids, as BERT does it: lower case, WordPiece, [CLS] … [SEP], cut at the model's limit."""
+"""Text to token ids as in BERT: lower case, WordPiece, [CLS] … [SEP], cut at the model's limit."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 MAX_CHARACTERS = 16_384
-"""No text needs more characters than this to fill 256 tokens; the rest is cut before tokenising it."""
+"""No text needs more characters to fill 256 tokens; the rest is cut before tokenising."""
 
 
 class WordPieceTokenizer:
-    """Token ids of texts, from a `vocab.txt` or a `tokenizer.json`."""
+    """Token ids of texts, by a `vocab.txt` or a `tokenizer.json`."""
 
     def __init__(self, path: Path, *, max_tokens: int, characters: int = MAX_CHARACTERS) -> None:
         self._characters = characters
@@ -25,7 +25,7 @@ class WordPieceTokenizer:
         return [encoding.ids for encoding in encodings]
 
     def count(self, text: str) -> int:
-        """How many tokens a text has, [CLS] and [SEP] included, however long it is."""
+        """Count the tokens of a whole text, including [CLS] and [SEP]."""
         return len(self._uncut.encode(_clean(text)).ids)
 
     @cached_property
@@ -42,7 +42,7 @@ def _load(path: Path) -> Any:
 
 
 def _clean(text: str) -> str:
-    """The text without lone surrogates, which no UTF-8 library accepts."""
+    """Return the text without lone surrogates, which every UTF-8 library rejects."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

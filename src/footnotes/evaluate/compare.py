@@ -1,4 +1,4 @@
-"""Is B better than A, or was it luck? Paired over the same questions."""
+"""Compares two runs over the same questions: is B better than A, or was it luck?"""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Comparison:
 
 
 def compare(before: Sequence[float], after: Sequence[float], *, resamples: int = RESAMPLES) -> Comparison:
-    """The paired bootstrap over questions (Efron and Tibshirani 1993; Sakai, SIGIR 2006).
+    """Run the paired bootstrap over questions (Efron and Tibshirani 1993; Sakai, SIGIR 2006).
 
-    The seed is fixed: the same figures always have the same verdict.
+    The seed is fixed, so the same figures always give the same verdict.
     """
     if len(before) != len(after) or not before:
         raise ValueError("both runs must have answered the same questions")
@@ -65,8 +65,8 @@ def _resampled_means(
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
     generator = np.random.default_rng(20240607)
     means = np.empty(resamples)
-    for start in range(0, resamples, 500):  # in slices, so many questions need little memory
+    for start in range(0, resamples, 500):  # in slices, so that many questions need little memory
         count = min(500, resamples - start)
-        drawn = generator.integers(0, len(differences), size=(count, len(differences)))
-        means[start : start + count] = differences[drawn].mean(axis=1)
+        samples = generator.integers(0, len(differences), size=(count, len(differences)))
+        means[start : start + count] = differences[samples].mean(axis=1)
     return means

@@ -1,4 +1,4 @@
-"""Runs on disk: what `--save` writes and `--compare` reads."""
+"""Runs on disk, written by `--save` and read by `--compare`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def save_run(path: Path, run: Run) -> None:
 
 
 def load_run(path: Path) -> Run:
-    """A saved run."""
+    """Load a saved run."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         if content["version"] != VERSION:

@@ -1,4 +1,4 @@
-"""A golden set as a gate: a generation begins to serve only if the questions are answered as well as before."""
+"""A golden set as a gate: a generation is published only if it answers the questions as well as the last one."""
 
 from __future__ import annotations
 

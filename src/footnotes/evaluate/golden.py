@@ -1,8 +1,8 @@
-"""Questions with what should be found. Read from JSON Lines, CSV or a BEIR folder; written as JSON Lines.
+"""Questions with expected results. Read from JSON Lines, CSV or a BEIR folder; written as JSON Lines.
 
-A line of JSON: `question`, and any of `id`, `documents` (names or ids, or a mapping to grades), `passages` (texts
-that should be found), `spans` (`document`, `start`, `end`), `answer`, `answerable` (false: nothing supports one).
-A CSV has the same columns; several documents or passages are parted by `|`. The names of other tools are read too:
+A line of JSON has `question`, and any of `id`, `documents` (names or ids, or a mapping to grades), `passages`
+(expected texts), `spans` (`document`, `start`, `end`), `answer`, `answerable` (false: no document supports one).
+A CSV has the same columns; `|` separates several documents or passages. Names of other tools are accepted too:
 `query` for the question, `expected_doc_ids` for the documents, `expected_answer` for the answer.
 """
 
@@ -20,7 +20,7 @@ from footnotes.evaluate.metrics import Span
 
 _SEPARATOR = "|"
 _OTHER_NAMES = {"query": "question", "expected_doc_ids": "documents", "expected_answer": "answer"}
-"""Names of the fields in other tools."""
+"""Names of our fields in other tools."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Question:
 
 
 def read_golden(path: Path) -> list[Question]:
-    """The questions of a file or of a BEIR folder."""
+    """Read the questions of a file or of a BEIR folder."""
     if path.is_dir():
         return list(_from_beir(path))
     if not path.is_file():
@@ -86,7 +86,7 @@ def _from_csv(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
 
 
 def _from_beir(folder: Path) -> Iterator[Question]:
-    """`queries.jsonl` with `qrels.tsv` or `qrels/test.tsv`; only judged questions (Thakur et al., BEIR, 2021)."""
+    """Read `queries.jsonl` with `qrels.tsv` or `qrels/test.tsv`; only judged questions (Thakur et al., BEIR, 2021)."""
     judged = _judgements(folder)
     queries = folder / "queries.jsonl"
     if not queries.is_file():

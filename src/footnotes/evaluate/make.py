@@ -1,4 +1,4 @@
-"""Golden questions from a library, for people to edit: by a chat model, or by turning telling sentences around."""
+"""Writes golden questions from a library, for people to edit: by a chat model, or by rules from its sentences."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from footnotes.text.sentences import sentence_spans
 from footnotes.types import Chunk, Document
 
 Say = Callable[[str, str], str]
-"""A system message and a user message → the reply of a chat model."""
+"""Returns a chat model's reply to a system message and a user message."""
 
 _SHORTEST, _LONGEST = 8, 50
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
@@ -50,7 +50,7 @@ def _in_turn(streams: Sequence[Iterator[Question]]) -> Iterator[Question]:
 
 
 def _word_shares(library: Library, documents: Sequence[Document]) -> Counter[str]:
-    """In how many documents each term occurs."""
+    """Count the documents in which each term occurs."""
     counts: Counter[str] = Counter()
     for document in documents:
         counts.update(set(analyze(library.text(document.id))))
@@ -59,7 +59,7 @@ def _word_shares(library: Library, documents: Sequence[Document]) -> Counter[str
 
 
 def _of_document(library: Library, document: Document, shares: Counter[str], say: Say | None) -> Iterator[Question]:
-    """The questions of a document, the most telling sentences first."""
+    """Yield the questions of a document, the most informative sentences first."""
     sentences = [
         (chunk, chunk.text[start:end])
         for chunk in library.chunks(document.id)
@@ -77,7 +77,7 @@ def _of_document(library: Library, document: Document, shares: Counter[str], say
 
 
 def _informativeness(sentence: str, shares: Counter[str]) -> float:
-    """How far the words of a sentence set it apart: their mean idf over documents."""
+    """Return how distinctive a sentence is: the mean idf of its words over documents."""
     terms = set(analyze_question(sentence))
     return sum(_rarity(term, shares) for term in terms) / len(terms) if terms else 0.0
 
@@ -89,8 +89,8 @@ def _rarity(term: str, shares: Counter[str]) -> float:
 def _by_rule(chunk: Chunk, sentence: str, shares: Counter[str]) -> str:
     """Turn the sentence into a question; else ask about its three rarest words, under its heading."""
     small = set(re.findall(r"\b[a-z]+\b", chunk.text))
-    if asked := person_question(sentence, small.__contains__):
-        return asked
+    if question := person_question(sentence, small.__contains__):
+        return question
     telling = set(analyze_question(sentence))
     worth = {
         word: max(_rarity(term, shares) for term in terms)
@@ -103,7 +103,7 @@ def _by_rule(chunk: Chunk, sentence: str, shares: Counter[str]) -> str:
         return ""
     *others, last = [word for word in words if word in rarest]
     about = f"{', '.join(others)} and {last}"
-    if not sentence.isascii():  # in a language whose words for a question we do not know
+    if not sentence.isascii():  # in a language whose question words we do not know
         return f"{chunk.headings[-1]}: {about}?" if chunk.headings else f"{about}?"
     where = f" under “{chunk.headings[-1]}”" if chunk.headings else ""
     return f"What is said about {about}{where}?"
@@ -115,7 +115,7 @@ def _by_model(chunk: Chunk, sentence: str, say: Say) -> str:
     return found[1].strip() if found else ""
 
 
-# A statement in English → the question a person would ask whose answer it is.
+# Turns an English statement into the question that it answers.
 
 
 _NUMBER = r"(?:\d[\d.,]*|one|two|three|four|five|six|seven|eight|nine|ten|twelve|fourteen|thirty|sixty|ninety)"
@@ -174,7 +174,7 @@ def _of_being(subject: str, verb: str, rest: str) -> str:
 
 
 def _clause(rest: str) -> str:
-    """The words up to the first break: a person asks for one thing."""
+    """Return the words up to the first break: a person asks about one thing."""
     end = _CLAUSE_END.search(rest)
     return rest[: end.start()] if end and end.start() > 0 else rest
 

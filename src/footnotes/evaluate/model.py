@@ -1,4 +1,4 @@
-"""The settings' chat model, for writing questions."""
+"""The chat model of the settings, to write questions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST_TOKENS = 120
 
 
 def chat_of(settings: Settings) -> Say | None:
-    """A way to ask the model the settings name; None when answers are only taken from the text."""
+    """Return a function that calls the model of the settings; None if answers are only extracted from the text."""
     model = Answerer(settings).model()
     if model is None:
         return None

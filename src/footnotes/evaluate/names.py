@@ -1,4 +1,4 @@
-"""Documents and passages of a golden set → ids and spans of a library."""
+"""Resolves documents and passages of a golden set to ids and spans of a library."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LONGEST_PASSAGE = 2_000
 
 
 class Names:
-    """People name documents by file name, with or without its ending, by path or by id; all of these are known."""
+    """Finds documents by file name, with or without its suffix, by path or by id, because people use all of them."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
@@ -31,14 +31,14 @@ class Names:
         return found
 
     def grades(self, question: Question) -> dict[str, int]:
-        """Judgements by document id. One that the library does not hold stays, and counts as not found."""
+        """Return judgements by document id. A document missing in the library stays, and counts as not found."""
         return {self._ids.get(name, name): grade for name, grade in question.documents.items()}
 
     def spans(self, question: Question) -> tuple[Span, ...]:
         """Return the expected spans, with passages looked up in the text."""
-        given = [(self._id(document), start, end) for document, start, end in question.spans]
+        spans = [(self._id(document), start, end) for document, start, end in question.spans]
         ids = [identity for identity in self.grades(question) if identity in set(self._ids.values())]
-        return (*given, *(self._locate(passage, ids) for passage in question.passages))
+        return (*spans, *(self._locate(passage, ids) for passage in question.passages))
 
     def _id(self, name: str) -> str:
         return self._ids.get(name, name)
@@ -50,9 +50,9 @@ class Names:
         for identity in ids or sorted(set(self._ids.values())):
             if words and (found := pattern.search(self._text(identity))):
                 return identity, found.start(), found.end()
-        shown = " ".join(words)[:60]
+        beginning = " ".join(words)[:60]
         raise GoldenError(
-            f"the passage {shown!r} is in no document of the library",
+            f"the passage {beginning!r} is in no document of the library",
             remedy="Correct the golden set or add the document.",
         )
 

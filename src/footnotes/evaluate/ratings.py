@@ -1,4 +1,4 @@
-"""Answers that people judged → questions of a golden set."""
+"""Turns ratings of answers into questions of a golden set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs → one HTML page that needs nothing else: tables, plots and every question."""
+"""Renders runs as one self-contained HTML page: tables, plots and every question."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ figure{margin:1rem 0}svg{width:100%;background:var(--soft);border-radius:6px}tex
 
 
 def html_report(runs: Sequence[Run], *, title: str, measure: str = "") -> str:
-    """The page. The last run is compared with the first when there are several."""
-    chosen = measure or main_measure(runs[-1])
+    """Return the page. If there are several runs, it compares the last with the first."""
+    main = measure or main_measure(runs[-1])
     sections = [
         f"<h1>{escape(title)}</h1>",
         _summary(runs),
-        _comparison(runs, chosen) if len(runs) > 1 else "",
-        _by_question(_outer(runs), chosen),
+        _comparison(runs, main) if len(runs) > 1 else "",
+        _by_question(_outer(runs), main),
         _legs(runs),
         _latency(_outer(runs)),
-        _questions(runs[-1], chosen),
+        _questions(runs[-1], main),
     ]
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{escape(title)}</title>'
     return f"<!doctype html><html><head>{head}<style>{_STYLE}</style></head><body>{''.join(sections)}</body></html>"
@@ -51,7 +51,7 @@ def main_measure(run: Run) -> str:
 
 
 def _outer(runs: Sequence[Run]) -> Sequence[Run]:
-    """The two that are compared: more would hide each other in a plot."""
+    """Return the two runs to compare: more would hide each other in a plot."""
     return runs if len(runs) < 3 else (runs[0], runs[-1])
 
 
@@ -59,24 +59,26 @@ def _summary(runs: Sequence[Run]) -> str:
     """Write every measure of every run, one run per row; options that all runs share are listed once."""
     details = dict.fromkeys(name for run in runs for name in run.details)
     shared = {name for name in details if len({run.details.get(name) for run in runs}) == 1}
-    apart = [name for name in details if name not in shared]
+    differing = [name for name in details if name not in shared]
     measures = list(dict.fromkeys(name for run in runs for name in run.means))
-    head = "".join(f"<th>{escape(name)}</th>" for name in ("run", *apart))
+    head = "".join(f"<th>{escape(name)}</th>" for name in ("run", *differing))
     head += "".join(f'<th class="number">{escape(name.replace("_", " "))}</th>' for name in measures)
     rows = "".join(
         "<tr>"
-        + "".join(f"<td>{escape(value)}</td>" for value in (run.name, *(run.details.get(name, "") for name in apart)))
+        + "".join(
+            f"<td>{escape(value)}</td>" for value in (run.name, *(run.details.get(name, "") for name in differing))
+        )
         + "".join(_number(run.means.get(name)) for name in measures)
         + "</tr>"
         for run in runs
     )
-    said = [
+    cells = [
         f"{len(runs[0].outcomes)} questions",
         *(f"{name} {runs[0].details[name]}" for name in details if name in shared),
     ]
     return (
         f'<h2>Figures</h2><div class="wide"><table><tr>{head}</tr>{rows}</table></div>'
-        f"<p><small>{escape(', '.join(said))}</small></p>"
+        f"<p><small>{escape(', '.join(cells))}</small></p>"
     )
 
 
@@ -109,13 +111,13 @@ def _change(before: Outcome, after: Outcome, measure: str) -> float:
 
 
 def _by_question(runs: Sequence[Run], measure: str) -> str:
-    shown = []
+    rows = []
     for run in runs:
         judged = sorted((o for o in run.outcomes if measure in o.measures), key=lambda o: -o.measures[measure])
         titles = [f"{outcome.question} ({outcome.measures[measure]:.3f})" for outcome in judged]
         values = [outcome.measures[measure] for outcome in judged]
-        shown.append(bars(values, titles=titles, caption=f"{measure} by question, {run.name}"))
-    return f"<h2>Score by question</h2>{''.join(shown)}"
+        rows.append(bars(values, titles=titles, caption=f"{measure} by question, {run.name}"))
+    return f"<h2>Score by question</h2>{''.join(rows)}"
 
 
 def _legs(runs: Sequence[Run]) -> str:
@@ -167,7 +169,7 @@ def bars(values: Sequence[float], *, titles: Sequence[str], caption: str) -> str
 
 
 def histogram(groups: Mapping[str, Sequence[float]], *, buckets: int = 24, caption: str, unit: str = "") -> str:
-    """How often values of each size occur, the groups behind each other."""
+    """Draw how often values of each size occur, with overlapping groups."""
     every = [value for values in groups.values() for value in values]
     if not every:
         return ""
@@ -189,7 +191,7 @@ def histogram(groups: Mapping[str, Sequence[float]], *, buckets: int = 24, capti
 
 
 def stacked(rows: Mapping[str, Mapping[str, int]], *, caption: str) -> str:
-    """A bar a row, divided among its parts."""
+    """Draw one bar per row, divided among its parts."""
     parts = list(dict.fromkeys(part for counts in rows.values() for part in counts))
     height = 30 * len(rows) + 8
     shapes = []

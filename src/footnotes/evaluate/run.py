@@ -1,4 +1,4 @@
-"""A library against a golden set: every question searched, and answered where answers are judged."""
+"""Runs a golden set against a library: searches every question, and answers it if answers are judged."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """All questions against one setting."""
+    """The results of all questions with one set of options."""
 
     name: str
     outcomes: tuple[Outcome, ...]
@@ -55,7 +55,7 @@ class Run:
 
     @property
     def means(self) -> dict[str, float]:
-        """Each measure over the questions that have it."""
+        """Return the mean of each measure over the questions that have it."""
         names = dict.fromkeys(name for outcome in self.outcomes for name in outcome.measures)
         return {name: fmean(self.values(name)) for name in names}
 
@@ -71,27 +71,27 @@ def evaluate(
     options: Options | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Run:
-    """Ask everything once and measure it."""
-    chosen = options or Options()
+    """Ask every question once and measure the results."""
+    search_options = options or Options()
     names = Names(library)
     outcomes = []
     for question in questions[:1]:
         _search(
-            library, question.text, chosen, limit=1, per_document=1
-        )  # loads model and indexes, so no time counts it
+            library, question.text, search_options, limit=1, per_document=1
+        )  # loads model and indexes first, so that no question's time includes it
     for number, question in enumerate(questions):
         if on_progress is not None:
             on_progress(number, len(questions))
-        outcomes.append(_outcome(library, names, question, chosen))
+        outcomes.append(_outcome(library, names, question, search_options))
     if not any(outcome.measures for outcome in outcomes):
         raise GoldenError("no question has expected results")
     return Run(name, tuple(outcomes), {"chunker": library.settings.chunker, "embedder": library.settings.embedder})
 
 
 def _outcome(library: Library, names: Names, question: Question, options: Options) -> Outcome:
-    began = time.perf_counter()
+    start = time.perf_counter()
     hits = _search(library, question.text, options, limit=DEPTH, per_document=1)
-    took = (time.perf_counter() - began) * 1000
+    milliseconds = (time.perf_counter() - start) * 1000
     judged = names.grades(question)
     measures = _ranking_measures([hit.document_id for hit in hits], judged) if judged else {}
     references = names.spans(question)
@@ -102,7 +102,9 @@ def _outcome(library: Library, names: Names, question: Question, options: Option
         measures |= _answer_measures(library, question, references, options)
     found = tuple(dict.fromkeys(hit.filename for hit in hits))
     relevant = next((hit for hit in hits if judged.get(hit.document_id, 0) > 0), None)
-    return Outcome(question.id, question.text, measures, found, tuple(question.documents), _found_by(relevant), took)
+    return Outcome(
+        question.id, question.text, measures, found, tuple(question.documents), _found_by(relevant), milliseconds
+    )
 
 
 def _search(library: Library, text: str, options: Options, *, limit: int, per_document: int) -> tuple[Hit, ...]:

@@ -1,7 +1,7 @@
 """Finds the best settings for a library and its questions, without overfitting.
 
 Every variant answers every question. Then, fold by fold, the variant that is best on the other folds is applied to
-the held-out questions: only this held-out score, compared with the current settings, is the gain of tuning.
+the held-out questions. The gain of tuning is only this held-out score compared with the current settings.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ AS_IT_IS = "as it is"
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A name and the settings that differ."""
+    """A name and the changed settings."""
 
     name: str
     changes: Mapping[str, Any]
 
     strength: float = 0.0
-    """Of a map of questions' vectors that is to be learnt; 0 for none."""
+    """Regularisation of a map for question vectors, which this variant learns; 0 for no map."""
 
     @property
     def rebuilds(self) -> bool:
@@ -63,11 +63,11 @@ class Tuning:
     best: Variant
     held_out: Comparison
     adapter: Adapter | None = None
-    """Learnt from all questions, if it is the best."""
+    """Learnt from all questions; set if it is the best."""
 
     @property
     def best_last(self) -> tuple[Run, ...]:
-        """The settings as they are first, the best ones last: the two that a report compares."""
+        """All runs, the current settings first and the best last: a report compares these two."""
         first, *others = self.runs
         return first, *sorted(others, key=lambda run: run.means.get(self.measure, 0.0))
 
@@ -76,7 +76,7 @@ class Tuning:
         return bool(self.best.changes or self.adapter) and self.held_out.verdict == "better"
 
     def written(self, folder: Path) -> dict[str, object]:
-        """The settings that differ; a map that was learnt is put in a file of the library's folder."""
+        """Return the changed settings, and save a learnt map in the library's folder."""
         if self.adapter is None:
             return dict(self.best.changes)
         file = folder.resolve() / FILE
@@ -85,7 +85,7 @@ class Tuning:
 
 
 def search_variants(settings: Settings) -> list[Variant]:
-    """Variants of searches in the current library."""
+    """Return variants of searches in the current library."""
     found = [Variant(AS_IT_IS, {})]
     found += [Variant(f"mode {mode}", {"mode": mode}) for mode in ("lexical", "dense")]
     found += [Variant("rrf", {"fusion": "rrf"}), Variant("adaptive", {"fusion": "adaptive"})]
@@ -101,12 +101,12 @@ def search_variants(settings: Settings) -> list[Variant]:
 
 
 def adapter_variants() -> list[Variant]:
-    """Maps of questions' vectors that follow the golden set more and more closely."""
+    """Return maps for question vectors that fit the golden set more and more closely."""
     return [Variant(f"questions adapted, {strength:g}", {}, strength) for strength in STRENGTHS]
 
 
 def chunker_variants() -> list[Variant]:
-    """Other chunkers: each is tried in a separate library, which embeds everything again."""
+    """Return other chunkers. Each is tried in a separate library, which embeds everything again."""
     sizes: list[tuple[str, dict[str, int]]] = [
         ("passages", {}),
         ("passages", {"characters": 500}),
@@ -128,7 +128,7 @@ def tune(
     chunkers: bool = False,
     on_variant: Callable[[str], None] = lambda _: None,
 ) -> Tuning:
-    """Try everything, and choose by folds."""
+    """Try every variant, and choose by folds."""
     if len(questions) < FEWEST_QUESTIONS:
         raise GoldenError(
             f"{len(questions)} questions are too few to tune by; {FEWEST_QUESTIONS} are the least",
@@ -150,25 +150,25 @@ def tune(
 
 
 def held_out_scores(scores: Sequence[Sequence[float]], *, folds: int = FOLDS) -> list[float]:
-    """The score of every question under the variant that was best on the other folds."""
+    """Return the score of every question under the variant that was best on the other folds."""
     count = len(scores[0])
     found = [0.0] * count
     for inside in _folds(count, folds):
         rest = [[row[at] for at in range(count) if at not in inside] for row in scores]
-        chosen = scores[_best(rest)]
+        best = scores[_best(rest)]
         for at in inside:
-            found[at] = chosen[at]
+            found[at] = best[at]
     return found
 
 
 def _folds(count: int, folds: int) -> list[frozenset[int]]:
-    """The same parts each time, as large as each other."""
+    """Return the same folds every time, of equal size."""
     order = Random(1).sample(range(count), count)
     return [frozenset(order[fold::folds]) for fold in range(folds)]
 
 
 def _best(scores: Sequence[Sequence[float]]) -> int:
-    """The variant with the highest mean; of equals the first, which is the one that changes least."""
+    """Return the variant with the highest mean; of equal ones the first, which changes least."""
     means = [fmean(row) for row in scores]
     return means.index(max(means))
 
@@ -180,13 +180,13 @@ def _scores(run: Run, measure: str) -> list[float]:
 def _run(library: Library, variant: Variant, questions: Sequence[Question], adapting: Adapting) -> Run:
     if variant.strength:
         return adapting.run(variant.name, variant.strength, _folds(len(questions), FOLDS))
-    for opened in _open_trial(library, variant):
-        return evaluate(opened, questions, name=variant.name)
+    for trial in _open_trial(library, variant):
+        return evaluate(trial, questions, name=variant.name)
     raise AssertionError("a library was not opened")
 
 
 def _open_trial(library: Library, variant: Variant) -> Iterator[Library]:
-    """The library under other settings; under another chunker as a copy, cut and embedded again."""
+    """Open the library with other settings; with another chunker, open a copy that is chunked and embedded again."""
     settings = replace(library.settings, **variant.changes)
     if not variant.rebuilds:
         with Library(library.folder, settings=settings) as same:
@@ -200,7 +200,7 @@ def _open_trial(library: Library, variant: Variant) -> Iterator[Library]:
             yield other
 
 
-# A map of questions' vectors, learnt from a golden set, and how it does on questions it was not learnt from.
+# A map for question vectors, learnt from a golden set, and its results on held-out questions.
 
 
 STRENGTHS = (1.0, 0.1, 0.01)
@@ -210,14 +210,14 @@ FILE = "question_adapter.npz"
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The vector of a question and that of the passage that answers it."""
+    """The vector of a question and the vector of its answer's passage."""
 
     asked: Vector
     passage: Vector
 
 
 class Adapting:
-    """Learns from the questions of a golden set, in a library that has vectors."""
+    """Learns a map from the questions of a golden set, in a library with vectors."""
 
     def __init__(self, library: Library, questions: Sequence[Question]) -> None:
         self._library, self._questions = library, questions
@@ -229,27 +229,27 @@ class Adapting:
         view = library._searcher.view()
         if not view.fingerprint:
             return {}
-        embedder = library._context.embedders.get(view.embedder)  # its own vectors, not those a map has turned
+        embedder = library._context.embedders.get(view.embedder)  # gives the model's own vectors, without the map
         found: dict[int, Pair] = {}
         for place, question in enumerate(self._questions):
-            asked = embed_one(embedder, question.text, role="query", attempts=QUERY_ATTEMPTS)
+            vector = embed_one(embedder, question.text, role="query", attempts=QUERY_ATTEMPTS)
             spans = names.spans(question)
             ids = {identity for identity, grade in names.grades(question).items() if grade > 0}
             ids |= {identity for identity, _, _ in spans}
-            if ids and (passage := _nearest(view, question.text, asked, sorted(ids), spans)) is not None:
-                found[place] = Pair(asked, passage)
+            if ids and (passage := _nearest(view, question.text, vector, sorted(ids), spans)) is not None:
+                found[place] = Pair(vector, passage)
         return found
 
     def learn(self, strength: float, *, without: frozenset[int] = frozenset()) -> Adapter:
-        """The map of all pairs but those of some questions."""
+        """Learn the map from all pairs, except those of some questions."""
         pairs = [pair for place, pair in self.pairs.items() if place not in without]
-        asked = np.stack([pair.asked for pair in pairs])
+        queries = np.stack([pair.asked for pair in pairs])
         fingerprint = self._library._searcher.view().fingerprint
-        matrix = learn_matrix(asked, np.stack([pair.passage for pair in pairs]), strength=strength)
+        matrix = learn_matrix(queries, np.stack([pair.passage for pair in pairs]), strength=strength)
         return Adapter(fingerprint, matrix)
 
     def run(self, name: str, strength: float, folds: Sequence[frozenset[int]]) -> Run:
-        """Every question under the map that was learnt from the other folds."""
+        """Run every question with the map learnt from the other folds."""
         outcomes: dict[int, Outcome] = {}
         for fold in folds:
             places = sorted(fold)
@@ -264,12 +264,12 @@ class Adapting:
 
 
 def _nearest(
-    view: SearchView, text: str, asked: Vector, ids: Sequence[str], spans: Sequence[tuple[str, int, int]]
+    view: SearchView, text: str, query: Vector, ids: Sequence[str], spans: Sequence[tuple[str, int, int]]
 ) -> Vector | None:
-    """The vector of the chunk that is nearest to a question, of those that answer it."""
+    """Return the vector of the chunk nearest to a question among those that answer it."""
     terms = dict.fromkeys(analyze_question(text), 1.0)
     found = view.candidates(
-        Asked(terms=terms, vector=lambda: asked, depth=_LOOKED_AT, where=within(ids, None), smooths=True)
+        Asked(terms=terms, vector=lambda: query, depth=_LOOKED_AT, where=within(ids, None), smooths=True)
     )
     if found.vectors is None or found.dense.scores is None or not found.keys:
         return None

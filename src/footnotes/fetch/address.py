@@ -1,4 +1,4 @@
-"""Checks network addresses. A name is resolved once, and the checked address is the one that is used."""
+"""Checks network addresses. A name is resolved once, and the connection uses the checked address."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def connect(host: str, port: int, *, left: Callable[[], float], private: bool) -
 
 
 def public_address(host: str, port: int, seconds: float) -> str:
-    """The first public address of a host; raises if it has none."""
+    """Return the first public address of a host. Raises if it has none."""
     for each in _resolve(host, port, seconds):
         if is_public(str(each[4][0])):
             return str(each[4][0])

@@ -53,7 +53,7 @@ class Unchanged:
 
 
 class Client:
-    """Fetches pages of one run, and waits between requests to a host as the rules or the host ask."""
+    """Fetches the pages of one run, and waits between requests to a host as long as our rules or the host require."""
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
@@ -88,8 +88,8 @@ class Client:
             if robots:
                 self._check(url)
             self._wait(url, self._robots.delay(url) if robots else 0.0)
-            sent = {**_HEADERS, **headers}
-            with request(url, sent, deadline=deadline, private=self._rules.private) as response:
+            headers_to_send = {**_HEADERS, **headers}
+            with request(url, headers_to_send, deadline=deadline, private=self._rules.private) as response:
                 location = response.header("location")
                 if response.status not in _REDIRECTS or not location:
                     yield url, response
@@ -112,12 +112,12 @@ class Client:
                         break
             return response.status, text.decode("utf-8", "replace")
 
-    def _wait(self, url: Url, asked: float) -> None:
+    def _wait(self, url: Url, seconds: float) -> None:
         """Wait between two requests to a host."""
         now = time.monotonic()
         if (pause := self._next.get(url.host, now) - now) > 0:
             time.sleep(pause)
-        self._next[url.host] = time.monotonic() + max(self._rules.delay, asked)
+        self._next[url.host] = time.monotonic() + max(self._rules.delay, seconds)
 
 
 def _content_type(header: str) -> tuple[str, str]:
@@ -140,9 +140,9 @@ _REFUSES = "User-agent: *\nDisallow: /"
 
 
 class Robots:
-    """The robots.txt of every site that was asked, each read once.
+    """The robots.txt of every site visited, each read once.
 
-    A site without one allows everything. A site that fails to answer allows nothing, for now.
+    A site without one allows everything. A site that fails to answer allows nothing for now.
     """
 
     def __init__(self, agent: str, read: Callable[[Url], tuple[int, str]]) -> None:
@@ -154,7 +154,7 @@ class Robots:
         return bool(self._parse_rules(url).can_fetch(url.text, self._agent))
 
     def delay(self, url: Url) -> float:
-        """The seconds that a site asks for between two requests, up to a limit."""
+        """Return the seconds that a site asks for between two requests, up to a limit."""
         return min(float(self._parse_rules(url).crawl_delay(self._agent) or 0.0), LONGEST_DELAY)
 
     def _parse_rules(self, url: Url) -> Any:

@@ -30,7 +30,7 @@ class PageDeadline(Deadline):
 
 
 class _TimedSocket:
-    """A socket for `http.client` whose every step has the remaining time of the deadline."""
+    """A socket for `http.client`; every step gets the time that remains until the deadline."""
 
     def __init__(self, inner: socket.socket, deadline: PageDeadline) -> None:
         self._inner = inner

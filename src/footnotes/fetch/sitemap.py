@@ -24,7 +24,7 @@ class Sitemap:
 
 
 def is_sitemap(path: Path, max_bytes: int) -> bool:
-    """Whether a file is a sitemap, by its content; it may be compressed."""
+    """Return whether a file is a sitemap, possibly compressed, by its content."""
     try:
         start = _read(path, max_bytes, most=_START)
     except Exception:

@@ -46,8 +46,8 @@ def parse_url(text: str) -> Url:
         )
     target = quote(parts.path or "/", safe=_KEPT) + (f"?{quote(parts.query, safe=_KEPT + '?')}" if parts.query else "")
     number = port or SCHEMES[parts.scheme]
-    shown = f"[{host}]" if ":" in host else host
-    netloc = shown if number == SCHEMES[parts.scheme] else f"{shown}:{number}"
+    host_text = f"[{host}]" if ":" in host else host
+    netloc = host_text if number == SCHEMES[parts.scheme] else f"{host_text}:{number}"
     path, _, query = target.partition("?")
     return Url(urlunsplit((parts.scheme, netloc, path, query, "")), parts.scheme, host, number, target)
 
@@ -58,10 +58,10 @@ def join_url(base: Url, location: str) -> Url:
 
 
 def same_site(one: Url, other: Url) -> bool:
-    """Whether two pages are of one site; `www.` makes no difference."""
+    """Return whether two pages belong to one site; `www.` makes no difference."""
     return one.host.removeprefix("www.") == other.host.removeprefix("www.")
 
 
 def last_part(url: Url) -> str:
-    """The last part of the path, the nearest to a file name."""
+    """Return the last part of the path, which is closest to a file name."""
     return unquote(url.target.partition("?")[0].rstrip("/").rpartition("/")[2])

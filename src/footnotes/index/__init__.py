@@ -1,4 +1,4 @@
-"""Caches of the truth, one per leg. Each catches up from the store's change log and is never loaded unchecked."""
+"""Indexes: caches of the store, one per leg. Each follows the store's change log and is checked before use."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ Keys: TypeAlias = NDArray[np.int64]
 Vector: TypeAlias = NDArray[np.float32]
 
 FIELD_WEIGHTS: Mapping[str, float] = {"body": 1.0, "title": 0.3, "section": 0.3, "symbols": 0.3}
-"""The fields of the lexical leg and what a match in each weighs, in every store."""
+"""The fields of the lexical leg and the weight of a match in each, in every store."""
 
 
 class IndexDamaged(Exception):
-    """The files on disk cannot be trusted. Never leaves this package's callers: the answer is a rebuild."""
+    """The files on disk are damaged. Callers of this package never see it: they rebuild the index."""
 
 
 class IndexUnreadable(OSError):
-    """The system refused to open or read a file (no descriptors, no right, no memory): it may be whole all the same."""
+    """The system refused to open or read a file (no descriptors, no permission, no memory); the file may be intact."""
 
 
 _DAMAGE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EINVAL, errno.EEXIST, errno.ESTALE, errno.ELOOP})
-"""What the system says of files that are not there, or are none. All else says something of the system."""
+"""Error numbers for missing or wrong files. All others point to a problem of the system."""
 _NATIVE_ERRNO = re.compile(r"(?:\bcode: |os error )(\d+)")
 
 
 def errno_of(error: BaseException) -> int | None:
-    """The system's number of an error; tantivy gives it in its message alone."""
+    """Return an error's number in the system; tantivy has it only in the message."""
     if isinstance(error, OSError):
         return error.errno
     found = _NATIVE_ERRNO.search(str(error))
@@ -45,9 +45,9 @@ def errno_of(error: BaseException) -> int | None:
 
 @contextmanager
 def damage_told_apart(what: str) -> Iterator[None]:
-    """Errors of reading an index leave as `IndexDamaged` or, where the system is to blame, as `IndexUnreadable`.
+    """Translate errors of reading an index to `IndexDamaged` or, if the system is the cause, to `IndexUnreadable`.
 
-    A panic of native code counts as damage: it met what it does not expect.
+    A panic in native code counts as damage: it met unexpected content.
     """
     try:
         yield
@@ -66,7 +66,7 @@ _NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
 
 class Entry(NamedTuple):
-    """What an index needs of one chunk. There is one for each, and a dataclass takes ten times as long to make."""
+    """The data of one chunk for an index. Every chunk has one, and a dataclass takes ten times as long to create."""
 
     key: int
     document: int
@@ -76,33 +76,33 @@ class Entry(NamedTuple):
     symbols: str = ""
     facets: tuple[str, ...] = ()
     vector: bytes = b""
-    """float16, of length 1, as the store keeps it."""
+    """A unit vector in float16, as the store holds it."""
     weights: Mapping[int, float] = _NOTHING
-    """What its terms weigh, by place; see `Weights`."""
+    """The weights of its terms by position; see `Weights`."""
     metadata: Mapping[str, JsonValue] = _NOTHING
-    """What a vector database is told of the chunk beside: its document's metadata, collection and ids."""
+    """Extra data for a vector database: the document's metadata, collection and ids."""
 
 
 class Change(NamedTuple):
-    """One step of the change log: a document's chunks came (`entries` has them) or went (`removed` names them)."""
+    """One step of the change log: a document's chunks were added (`entries`) or removed (`removed`)."""
 
     seq: int
     document: int
     entries: Iterable[Entry] = ()
     removed: Sequence[tuple[int, int]] = ()
     only_removed: bool = False
-    """Nothing else changed: what the document has beside `removed` is in the index already."""
+    """Nothing else changed: the index already has the document's other chunks."""
 
 
 def keys_of(ranges: Iterable[tuple[int, int]]) -> Iterator[int]:
-    """The keys of ranges (first, count)."""
+    """Yield the keys in ranges (first, count)."""
     for first, count in ranges:
         yield from range(first, first + count)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Keys in the order of their scores, best first."""
+    """Keys in order of their scores, best first."""
 
     keys: list[int] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
@@ -110,57 +110,61 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """What a filter lets through: the exact keys, sorted, and facets that mean the same where there are any."""
+    """The result of a filter: the exact keys, sorted, and equivalent facets if there are any."""
 
     keys: Keys
     facets: tuple[tuple[str, ...], ...] = ()
-    """Conjunction of disjunctions of facet terms; empty when the filter cannot be said in facets."""
+    """Conjunction of disjunctions of facet terms; empty if facets cannot express the filter."""
     listed: bool = True
-    """Whether the keys are given. Where not, there are facets, and the caller looks at what was found once more."""
+    """Whether the keys are given. If not, there are facets, and the caller checks the results again."""
+
+    @property
+    def is_empty(self) -> bool:
+        return self.listed and not len(self.keys)
 
 
 @dataclass(frozen=True, slots=True)
 class Facets:
-    """Asks for chunks that have any of some facets."""
+    """A query for chunks that have any of some facets."""
 
     names: Sequence[str]
 
 
 Terms: TypeAlias = Mapping[str, float]
-"""Words of a question, and how often it says each."""
+"""Words of a question, and how often each occurs in it."""
 Weights: TypeAlias = Mapping[int, float]
-"""Terms as places (0 to 2³² - 1) and what each weighs. The score of a chunk is the inner product of two of them."""
+"""Weights of terms by position (0 to 2³² - 1). A chunk's score is the inner product of its weights and the query's."""
 Query: TypeAlias = Terms | Weights | Facets | Vector
-"""What an index is asked. Which kinds it knows depends on the leg it serves."""
+"""Queries of an index. Each leg supports some of them."""
 
 
 class Index(Protocol):
-    """A cache of the truth: it is fed from the change log, and can be emptied and filled again at any time.
+    """A cache of the store: it applies the change log, and can be cleared and filled again at any time.
 
-    Those in a folder (tantivy, usearch) and remote ones (Qdrant, Chroma) do the same.
+    Indexes in a folder (tantivy, usearch) and remote ones (Qdrant, Chroma) behave alike.
     """
 
     @property
     def position(self) -> int:
-        """The last change it is known to have seen; 0 when it is empty or nothing is known."""
+        """The last change it is known to have applied; 0 if it is empty or unknown."""
         ...
 
     def apply(self, changes: Iterable[Change], *, position: int) -> None:
-        """Take changes in, durably, and remember the position. Applying a change twice is harmless."""
+        """Apply changes durably, and record the position. Applying a change twice is harmless."""
         ...
 
     def search(self, query: Any, limit: int, allowed: Allowed | None = None) -> Found:
-        """The best chunks for a query, best first, and only those `allowed`."""
+        """Return the best chunks for a query, best first, and only those `allowed`."""
         ...
 
     def score(self, query: Any, keys: Sequence[int]) -> dict[int, float]:
-        """The score of given chunks; those it knows nothing of may be left out."""
+        """Return the scores of given chunks; unknown ones may be missing."""
         ...
 
     def keys(self) -> Keys:
-        """Every key that can be found, sorted."""
+        """Return the keys of all chunks that can be found, sorted."""
         ...
 
     def clear(self) -> None:
-        """Forget everything; the next changes rebuild it."""
+        """Delete everything; the next changes rebuild it."""
         ...

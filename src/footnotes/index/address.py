@@ -1,6 +1,6 @@
-"""The address of a vector database's server, as the setting `index` has it, taken apart and checked.
+"""Parses and checks the address of a vector database's server, from the setting `index`.
 
-It may hold a password, and is never repeated in an error.
+The address may contain a password, so errors never repeat it.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from footnotes.settings import Settings
 
 PREFIX = "footnotes"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
-"""What the beginning of a collection's name may be."""
+"""The allowed beginnings of a collection's name."""
 _HOST = re.compile(r"[\w.:-]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A database as it is named in addresses: by scheme, how it is spoken to and the port it has by itself."""
+    """A kind of database in addresses: by scheme, with its transport and default port."""
 
     name: str
     schemes: Mapping[str, tuple[str, int]]
@@ -32,7 +32,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Where a server is. `login` is the header for a user and a password in the address, which are never shown."""
+    """The address of a server. `login` is the header for user and password in the address, which are never shown."""
 
     shown: str
     url: str
@@ -42,7 +42,7 @@ class Server:
 
 
 def server_of(settings: Settings, kind: Kind) -> Server:
-    """The server the settings name; opens nothing."""
+    """Return the server named in the settings, without connecting."""
     check_seconds(settings)
     parts, port = _split(settings.index, kind)
     prefix = parts.path.strip("/") or PREFIX
@@ -63,7 +63,7 @@ def server_of(settings: Settings, kind: Kind) -> Server:
 
 
 def need(package: str, extra: str) -> None:
-    """Say at once that a database's client is not installed: later it would be a leg that fails."""
+    """Raise if a database's client is not installed: otherwise a leg would fail later."""
     if find_spec(package) is None:
         raise MissingExtra(
             f"the vector database needs the package {package!r}, which is not installed",
@@ -72,7 +72,7 @@ def need(package: str, extra: str) -> None:
 
 
 def check_legs(settings: Settings, name: str, legs: frozenset[str]) -> None:
-    """Refuse legs that a database does not serve."""
+    """Raise on legs that a database does not serve."""
     for leg in settings.index_legs:
         if leg not in legs:
             raise ConfigError(
@@ -87,7 +87,7 @@ def check_seconds(settings: Settings) -> None:
 
 
 def check_key(key: str) -> None:
-    """A key goes into a header: what no header can hold is said before anything is sent."""
+    """Raise on a key that an HTTP header cannot hold, before anything is sent."""
     if not (key.isascii() and key.isprintable()) or " " in key:
         raise ConfigError("the setting index_api_key has characters that no key has")
 

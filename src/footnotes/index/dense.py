@@ -1,7 +1,7 @@
-"""The dense leg: vectors in key order, all compared while few, and through a graph (HNSW) when many.
+"""The dense leg: vectors in key order, compared one by one if few, and through a graph (HNSW) if many.
 
 Malkov and Yashunin, "Efficient and robust approximate nearest neighbor search using Hierarchical Navigable Small
-World graphs", 2018. The graph holds int8 copies; whatever it proposes is scored again from the stored vectors.
+World graphs", 2018. The graph holds int8 copies; its candidates are scored again from the stored vectors.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ FORMAT = 2
 GRAPH_TAIL = 500
 GRAPH_TAIL_SHARE = 0.02
 GRAPH_TAIL_MOST = 10_000
-"""Rows outside the graph before it is worth growing it: a share of those inside, within bounds."""
+"""Rows outside the graph before it is extended: a share of the rows inside, within bounds."""
 _CONNECTIVITY, _EXPANSION_ADD, _EXPANSION_SEARCH = 16, 128, 256
-"""How widely the graph is searched: with 256, not 128, answers are as good as of exact search (docs/evaluation.md)."""
+"""Parameters of the graph: searching 256, not 128, gives results as good as exact search (docs/evaluation.md)."""
 _GROW_BATCH = 2_048
 _REMOVED_SHARE = 0.2
 _BUFFER_ROWS = 8_192
@@ -43,7 +43,7 @@ _BUFFER_ROWS = 8_192
 
 @dataclass(frozen=True, slots=True)
 class GrownGraph:
-    """A graph in memory, not yet saved: it covers the first `rows` rows, up to `last_key`."""
+    """A graph in memory, not saved yet: it covers the first `rows` rows, up to `last_key`."""
 
     graph: Any
     last_key: int
@@ -52,13 +52,13 @@ class GrownGraph:
 
 @dataclass(frozen=True, slots=True)
 class DenseReader:
-    """An unchanging picture of the index for one search, and the last change it has seen."""
+    """An immutable view of the index for one search, and the last change in it."""
 
     view: DenseView
     position: int
 
     def search(self, vector: Vector, limit: int, allowed: Allowed | None = None) -> Found:
-        """The nearest chunks, best first, and only those `allowed`."""
+        """Return the nearest chunks, best first, and only those `allowed`."""
         if limit < 1:
             return Found()
         if allowed is not None:
@@ -66,19 +66,19 @@ class DenseReader:
         return self.view.search(vector, limit)
 
     def score(self, vector: Vector, keys: Sequence[int]) -> dict[int, float]:
-        """The exact cosine of given chunks."""
+        """Return the exact cosine of given chunks."""
         positions = self.view.positions(np.asarray(keys, dtype=np.int64))
         scores = self.view.similarities(vector, positions).tolist()
         return dict(zip(self.view.keys[positions].tolist(), scores, strict=True))
 
     def vectors(self, keys: Sequence[int]) -> Vector | None:
-        """The vectors of given chunks, a row each; None when one of them is not here."""
+        """Return the vectors of given chunks, a row each; None if one of them is missing."""
         positions = self.view.positions(np.asarray(keys, dtype=np.int64))
         return self.view.rows(positions) if 0 < len(positions) == len(keys) else None
 
 
 class DenseIndex:
-    """Vectors in a folder. Readers share it; one writer at a time, guarded by the store's lock."""
+    """Vectors in a folder. Readers share it; the store's lock admits one writer at a time."""
 
     def __init__(self, folder: Path, identity: str, dimensions: int) -> None:
         self._folder = folder
@@ -98,13 +98,13 @@ class DenseIndex:
         return self._reader.view
 
     def _show(self, view: DenseView) -> None:
-        """Let searches see a picture of the contents: rows and position change in one step."""
+        """Publish a view of the contents to searches: rows and position change in one step."""
         self._reader = DenseReader(view, self._contents.seq)
 
     # ── reading
 
     def refresh(self) -> int:
-        """Look at the folder again; returns the last change the index on disk has seen."""
+        """Read the folder again; return the last change in the index on disk."""
         contents = read_contents(self._folder)
         if contents is None:
             self._contents = self._nothing()
@@ -120,19 +120,19 @@ class DenseIndex:
 
     @property
     def reader(self) -> DenseReader:
-        """What a search reads from now on, as it is now."""
+        """The current view, for one search."""
         return self._reader
 
     def search(self, vector: Vector, limit: int, allowed: Allowed | None = None) -> Found:
-        """The nearest chunks, best first, and only those `allowed`."""
+        """Return the nearest chunks, best first, and only those `allowed`."""
         return self.reader.search(vector, limit, allowed)
 
     def score(self, vector: Vector, keys: Sequence[int]) -> dict[int, float]:
-        """The exact cosine of given chunks."""
+        """Return the exact cosine of given chunks."""
         return self.reader.score(vector, keys)
 
     def vectors(self, keys: Sequence[int]) -> Vector | None:
-        """The vectors of given chunks, a row each; None when one of them is not here any more."""
+        """Return the vectors of given chunks, a row each; None if one of them has been removed."""
         return self.reader.vectors(keys)
 
     def count(self) -> int:
@@ -160,7 +160,7 @@ class DenseIndex:
         return DenseView(all_keys, parts, _alive(all_keys, contents.removed), graph, rows)
 
     def _load_graph(self, contents: Contents, keys: Keys) -> tuple[object, int]:
-        if contents.graph is None or len(keys) <= SCANNED_ROWS:  # a graph of so few is of an earlier version
+        if contents.graph is None or len(keys) <= SCANNED_ROWS:  # earlier versions built graphs of so few rows
             return None, 0
         path = self._folder / contents.graph.name
         if contents.graph.name not in self._checked:
@@ -176,7 +176,7 @@ class DenseIndex:
     # ── writing
 
     def apply(self, changes: Iterable[Change], *, position: int) -> None:
-        """Take changes in: new rows become a segment, removed ones are struck out."""
+        """Apply changes: write new rows as a segment, and mark removed ones."""
         self._folder.mkdir(parents=True, exist_ok=True)
         buffer: list[Entry] = []
         buffered: set[int] = set()
@@ -203,7 +203,7 @@ class DenseIndex:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _append(self, entries: Sequence[Entry]) -> None:
-        """Add rows. Small segments at the end are merged with the new one, so that few remain."""
+        """Add rows. Merge small segments at the end with the new one, so that few remain."""
         fresh = self._unknown(entries)
         if not fresh:
             return
@@ -222,12 +222,12 @@ class DenseIndex:
             keys, rows = keys[order], rows[order]
         segments.append(write_segment(self._folder, keys, [rows]))
         self._checked.add(segments[-1].name)
-        # A graph covers every row up to its last key: rows that come late would hide behind it.
+        # A graph covers every row up to its last key, so searches would miss rows inserted below it.
         graph = None if late else self._contents.graph
         self._contents = replace(self._contents, segments=tuple(segments), graph=graph)
 
     def _unknown(self, entries: Sequence[Entry]) -> list[Entry]:
-        """The entries that are not there yet, by key; a cut-off run may have taken some in before."""
+        """Return the entries whose keys are new; an interrupted run may have written some already."""
         ordered = sorted(entries, key=lambda entry: entry.key)
         if not ordered or ordered[0].key > self._last_key():
             return ordered
@@ -242,14 +242,14 @@ class DenseIndex:
         return int(self._contents.segments[-1].name.split("-")[2])
 
     def _drop_if_mostly_removed(self) -> None:
-        """Rewrite the segments without removed rows once they are a fifth of all; the graph goes with them."""
+        """Rewrite the segments without removed rows once these exceed a fifth; this also drops the graph."""
         total = sum(segment.rows for segment in self._contents.segments)
         removed = sum(count for _, count in self._contents.removed)
         if removed and (removed > _REMOVED_SHARE * total or total <= EXACT_ROWS):
             self.compact(publish=False)
 
     def compact(self, *, publish: bool = True) -> None:
-        """Write only what is alive. Nothing of a removed row stays on disk."""
+        """Write only live rows. No data of a removed row stays on disk."""
         if self._contents.removed:
             view = self._load(replace(self._contents, graph=None))
             keys, positions = view.keys[view.alive], np.flatnonzero(view.alive)
@@ -270,13 +270,13 @@ class DenseIndex:
         return self._view.graph is not None
 
     def wants_graph(self) -> bool:
-        """Whether enough rows stand outside the graph to be worth taking in."""
+        """Return whether enough rows are outside the graph to extend it."""
         share = int(self._view.graph_rows * GRAPH_TAIL_SHARE)
         enough = min(max(GRAPH_TAIL, share), GRAPH_TAIL_MOST)
         return len(self._view.keys) > SCANNED_ROWS and self._view.uncovered > enough
 
     def build_graph(self, *, progress: Callable[[int, int], None] | None = None, threads: int = 0) -> GrownGraph:
-        """All rows in a graph, made on a copy and without a lock: searches and writes go on meanwhile."""
+        """Build a graph of all rows on a copy, without a lock: searches and writes continue meanwhile."""
         contents, view = self._contents, self._view
         graph = _new_graph(self._dimensions)
         first = 0
@@ -292,7 +292,7 @@ class DenseIndex:
         return GrownGraph(graph, int(view.keys[-1]), len(view.keys))
 
     def publish_graph(self, grown: GrownGraph) -> bool:
-        """Save a graph and search with it from now on. False when rows came in below its last key meanwhile."""
+        """Save a graph and search with it from now on. Return False if rows were added below its last key meanwhile."""
         if int(np.searchsorted(self._view.keys, grown.last_key, side="right")) > grown.rows:
             return False
         name = f"graph-{grown.last_key}-{len(grown.graph)}.usearch"
@@ -301,7 +301,7 @@ class DenseIndex:
         graph = Graph(name, grown.last_key, manifest.crc_of(self._folder / name))
         contents = replace(self._contents, graph=graph)
         write_contents(self._folder, contents)
-        # Loaded while the contents still name the graph before it, or that one would be taken for the new one.
+        # Load before the contents name the new graph, or the old one in memory would be taken for it.
         view = self._load(contents)
         self._contents = contents
         self._show(view)

@@ -1,7 +1,7 @@
 """The files of the dense index: segments of keys and fixed-point vectors, each written once and checksummed.
 
-A component x is kept as round(32767 · x) in 16 bits: as exact as half precision for unit vectors, and turned into
-single precision ten times as fast.
+A component x is stored as round(32767 · x) in 16 bits: as exact as half precision for unit vectors, and ten times as
+fast to convert to single precision.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """A saved graph over the first `rows` rows, counted with the removed ones."""
+    """A saved graph over the first `rows` rows, including removed ones."""
 
     name: str
     last_key: int
@@ -42,7 +42,7 @@ class Graph:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """All that the manifest of a dense index says."""
+    """The content of a dense index's manifest."""
 
     identity: str
     format: int
@@ -54,7 +54,7 @@ class Contents:
 
 
 def fixed_point(stored: bytes) -> Rows:
-    """Vectors as the store keeps them, one after the other in half precision, as rows of a segment."""
+    """Convert concatenated half-precision vectors from the store to rows of a segment."""
     rows: Rows = np.rint(np.frombuffer(stored, dtype=np.float16).astype(np.float32) * SCALE).astype(np.int16)
     return rows
 
@@ -78,20 +78,20 @@ def read_contents(folder: Path) -> Contents | None:
 
 
 def write_contents(folder: Path, contents: Contents) -> None:
-    """Make `contents` the state on disk, then drop files it no longer names."""
+    """Write `contents` as the state on disk, then delete files it no longer names."""
     manifest.write(folder, asdict(contents))
-    named = {manifest.NAME}
+    names = {manifest.NAME}
     for segment in contents.segments:
-        named |= {f"{segment.name}.keys", f"{segment.name}.vectors"}
+        names |= {f"{segment.name}.keys", f"{segment.name}.vectors"}
     if contents.graph:
-        named.add(contents.graph.name)
+        names.add(contents.graph.name)
     for path in folder.iterdir():
-        if path.name not in named:
+        if path.name not in names:
             path.unlink(missing_ok=True)
 
 
 def write_segment(folder: Path, keys: Keys, vectors: Sequence[Rows]) -> Segment:
-    """Write rows as a new segment; `vectors` may come in several arrays to spare a copy."""
+    """Write rows as a new segment; `vectors` may be several arrays, to avoid a copy."""
     name = f"segment-{int(keys[0])}-{int(keys[-1])}-{len(keys)}"
     keys_path, vectors_path = folder / f"{name}.keys", folder / f"{name}.vectors"
     _write(keys_path, [keys])
@@ -100,7 +100,7 @@ def write_segment(folder: Path, keys: Keys, vectors: Sequence[Rows]) -> Segment:
 
 
 def load_segment(folder: Path, segment: Segment, dimensions: int, *, check: bool) -> tuple[Keys, Rows]:
-    """The rows of a segment, mapped into memory, after their checksums."""
+    """Check the checksums of a segment, and map its rows into memory."""
     keys_path, vectors_path = folder / f"{segment.name}.keys", folder / f"{segment.name}.vectors"
     with damage_told_apart(f"{segment.name} cannot be read"):
         if keys_path.stat().st_size != segment.rows * 8 or vectors_path.stat().st_size != segment.rows * dimensions * 2:
@@ -110,7 +110,7 @@ def load_segment(folder: Path, segment: Segment, dimensions: int, *, check: bool
             check_file(vectors_path, segment.vectors_crc)
         keys = np.fromfile(keys_path, dtype=np.int64)
         mapped = np.memmap(vectors_path, dtype=np.int16, mode="r", shape=(segment.rows, dimensions))
-    # A plain view of the mapping: indexing a memmap costs several times as much.
+    # Return a plain array, because indexing a memmap is several times slower.
     return keys, mapped.view(np.ndarray)
 
 

@@ -1,4 +1,4 @@
-"""What a dense search reads: an unchanging picture of all rows, and the arithmetic over them."""
+"""An immutable view of all rows for dense searches, and the arithmetic over them."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from footnotes.index.dense_files import SCALE, Rows
 from footnotes.index.products import row_products
 
 EXACT_ROWS = 2_048
-"""Up to here every search compares all rows in single precision."""
+"""Up to this many rows, a search compares all of them in single precision."""
 SCANNED_ROWS = 32_768
-"""Up to here every search compares small copies (int8) of all rows and scores the best of them exactly: about as
-fast as a graph, which takes half a minute of a processor to build."""
+"""Up to this many rows, a search compares int8 copies of all rows and scores the best exactly. This is about as fast
+as a graph, which takes half a minute of CPU time to build."""
 COPIED_ROWS = 262_144
-"""So many rows outside the graph have small copies in memory; beyond it searches read the rows themselves."""
+"""Up to this many rows outside the graph have int8 copies in memory; with more, searches read the rows themselves."""
 _CANDIDATES = 64
 _BLOCK_ROWS = 8_192
 _COMPARED_AT_ONCE = 512
 
 
 class DenseView:
-    """Rows in key order. `graph` covers the rows up to `graph_rows`; the rest is compared one by one."""
+    """Rows in key order. `graph` covers the rows up to `graph_rows`; the rest are compared one by one."""
 
     def __init__(self, keys: Keys, parts: Sequence[Rows], alive: NDArray[np.bool_], graph: Any, graph_rows: int):
         self.keys = keys
@@ -42,7 +42,7 @@ class DenseView:
         return len(self.keys) - self.graph_rows
 
     def search(self, vector: Vector, limit: int) -> Found:
-        """The nearest rows that are alive."""
+        """Return the nearest live rows."""
         if not self.graph_rows:
             return self._best(*self._nearest_in_tail(vector, limit), limit)
         positions = self._nearest_in_graph(vector, limit)
@@ -53,12 +53,12 @@ class DenseView:
         return self._best(positions, scores, limit)
 
     def search_within(self, vector: Vector, limit: int, keys: Keys) -> Found:
-        """The nearest rows among `keys`: exact, whatever the filter."""
+        """Return the nearest rows among `keys`: exact for every filter."""
         positions = self.positions(keys)
         return self._best(positions, self.similarities(vector, positions), limit)
 
     def positions(self, keys: Keys) -> NDArray[np.intp]:
-        """Where the keys stand; keys that are unknown or removed are left out."""
+        """Return the positions of keys, without unknown and removed ones."""
         if len(self.keys) == 0 or len(keys) == 0:
             return np.zeros(0, dtype=np.intp)
         at: NDArray[np.intp] = self.keys.searchsorted(keys)
@@ -67,33 +67,33 @@ class DenseView:
         return found
 
     def similarities(self, vector: Vector, positions: NDArray[np.intp]) -> Vector:
-        """Cosine of each row with a unit vector."""
+        """Return the cosine of each row with a unit vector."""
         if len(positions) == 0:
             return np.zeros(0, dtype=np.float32)
         scaled = vector / SCALE
         if len(positions) <= _COMPARED_AT_ONCE:
             return row_products(self.raw(positions).astype(np.float32), scaled)
-        # Many rows at once would be a large array to make and throw away; a few stay near the processor.
+        # Convert in blocks: one large array is slow to allocate, while a block stays in the processor's cache.
         starts = range(0, len(positions), _COMPARED_AT_ONCE)
         taken = (self.raw(positions[at : at + _COMPARED_AT_ONCE]).astype(np.float32) for at in starts)
         return np.concatenate([row_products(rows, scaled) for rows in taken])
 
     def rows(self, positions: NDArray[np.intp]) -> NDArray[np.float32]:
-        """Vectors in single precision."""
+        """Return vectors in single precision."""
         return self.raw(positions).astype(np.float32) / np.float32(SCALE)
 
     def prepare_like(self, before: DenseView) -> None:
-        """Make what the first search would have to make, if searches made it of the picture before this one."""
+        """Build the cached copies now if the previous view had built them, so the first search need not wait."""
         if (before._copies is not None or before._tail is not None) and self.uncovered:
             self._nearest_in_tail(np.ones(self._parts[0].shape[1], dtype=np.float32), 1)
 
     def raw(self, positions: NDArray[np.intp]) -> Rows:
-        """Vectors as the segments hold them."""
+        """Return vectors as stored in the segments."""
         if len(self._parts) == 1:
             return self._parts[0][positions]
         rows = np.empty((len(positions), self._parts[0].shape[1]), dtype=np.int16)
         owner = np.searchsorted(self._starts, positions, side="right") - 1
-        for number in np.unique(owner):
+        for number in np.flatnonzero(np.bincount(owner)).tolist():
             mine = owner == number
             rows[mine] = self._parts[number][positions[mine] - self._starts[number]]
         return rows
@@ -114,7 +114,7 @@ class DenseView:
         return best + self.graph_rows, scores[best]
 
     def _nearest_copies(self, vector: Vector, limit: int) -> NDArray[np.intp]:
-        """Candidates from the small copies of rows outside the graph; widened until enough of them are alive."""
+        """Return candidates from int8 copies of rows outside the graph; widen until enough are live."""
         from usearch.index import search
 
         if self._copies is None:
@@ -130,7 +130,7 @@ class DenseView:
             wanted *= 4
 
     def _tail_similarities(self, vector: Vector) -> Vector:
-        """Cosine of every row outside the graph."""
+        """Return the cosine of every row outside the graph."""
         scaled = vector / SCALE
         if self.uncovered > EXACT_ROWS:
             return np.concatenate([row_products(block.astype(np.float32), scaled) for block in self._tail_blocks()])
@@ -139,13 +139,13 @@ class DenseView:
         return row_products(self._tail, scaled)
 
     def _tail_blocks(self) -> Iterator[Rows]:
-        """The rows outside the graph, in order, a few at a time."""
+        """Yield the rows outside the graph, in order, in blocks."""
         for part, start in zip(self._parts, self._starts[:-1].tolist(), strict=True):
             for first in range(max(self.graph_rows - start, 0), len(part), _BLOCK_ROWS):
                 yield part[first : first + _BLOCK_ROWS]
 
     def _nearest_in_graph(self, vector: Vector, limit: int) -> NDArray[np.intp]:
-        """Candidates from the graph; widened until enough of them are alive, for removed rows stay in a graph."""
+        """Return candidates from the graph; widen the search until enough are live, because removed rows stay in it."""
         wanted = max(limit + limit // 4, _CANDIDATES)
         while True:
             found = self.graph.search(vector, wanted, threads=1)
@@ -159,14 +159,14 @@ class DenseView:
         if len(positions) > 4 * limit:
             top = np.argpartition(scores, -limit)[-limit:]
             positions, scores = positions[top], scores[top]
-        # Positions are in key order: a stable sort over sorted positions breaks ties by key.
+        # Positions are in key order, so a stable sort over sorted positions breaks ties by key.
         by_key = positions.argsort()
         order = by_key[(-scores[by_key]).argsort(kind="stable")[:limit]]
         return Found(self.keys[positions[order]].tolist(), scores[order].tolist())
 
 
 def _small_copies(rows: NDArray[Any]) -> NDArray[np.int8]:
-    """Rows in a byte a dimension, each scaled by its own largest value: what compares directions does not mind."""
+    """Quantise rows to int8, each scaled by its own largest value, which does not change directions."""
     largest = np.maximum(np.abs(rows).max(axis=1, keepdims=True).astype(np.float32), np.float32(1e-9))
     copies: NDArray[np.int8] = np.rint(rows * (np.float32(127) / largest)).astype(np.int8)
     return copies

@@ -1,6 +1,6 @@
-"""The lexical leg: BM25 over terms analysed by us, in a tantivy index.
+"""The lexical leg: BM25 over terms from our own analysis, in a tantivy index.
 
-tantivy stores no text and parses none: it gets terms, and gives keys with scores (Robertson and Zaragoza, "The
+tantivy stores and parses no text: it receives terms, and returns keys with scores (Robertson and Zaragoza, "The
 Probabilistic Relevance Framework: BM25 and Beyond", 2009; k1 = 1.2, b = 0.75).
 """
 
@@ -33,13 +33,13 @@ from footnotes.index.lexical_files import check_segments, checksums, segment_siz
 from footnotes.index.lexical_reader import LexicalReader
 
 FORMAT = 2
-"""1 had a single field for title and sections."""
+"""Format 1 had a single field for title and sections."""
 SCATTERED_LEAST, SCATTERED_MOST, SCATTERED_SHARE, SCATTERED_SEGMENTS = 1_000, 20_000, 0.2, 5
 _WRITER_BYTES = 24_000_000
 
 
 class LexicalIndex:
-    """A tantivy index in a folder. Readers share it; one writer at a time, guarded by the store's lock."""
+    """A tantivy index in a folder. Readers share it; the store's lock admits one writer at a time."""
 
     def __init__(self, folder: Path, identity: str, *, boosts: Mapping[str, float] = FIELD_WEIGHTS) -> None:
         self._folder = folder
@@ -58,7 +58,7 @@ class LexicalIndex:
     # ── reading
 
     def refresh(self) -> int:
-        """Look at the folder again; returns the last change the index on disk has seen."""
+        """Read the folder again; return the last change in the index on disk."""
         content = manifest.read(self._folder) if self._folder.is_dir() else None
         if content is None:
             self._forget()
@@ -71,19 +71,19 @@ class LexicalIndex:
 
     @property
     def reader(self) -> LexicalReader:
-        """What a search reads from now on, as it is now."""
+        """The current view, for one search."""
         return self._reader
 
     def search(self, query: Terms | Facets, limit: int, allowed: Allowed | None = None) -> Found:
-        """The best chunks for weighted terms, best first, or those with a facet, and only those `allowed`."""
+        """Return the best chunks for weighted terms, or those with a facet, best first, and only those `allowed`."""
         return self._reader.search(query, limit, allowed)
 
     def score(self, query: Terms, keys: Sequence[int]) -> dict[int, float]:
-        """The exact score of given chunks."""
+        """Return the exact score of given chunks."""
         return self._reader.score(query, keys)
 
     def document_frequency(self, term: str) -> int:
-        """How many chunks have the term in their body."""
+        """Return the number of chunks with the term in their body."""
         return self._reader.document_frequency(term)
 
     def count(self) -> int:
@@ -93,9 +93,9 @@ class LexicalIndex:
         return self._reader.keys()
 
     def is_scattered(self) -> bool:
-        """Whether it is small, and in so many pieces that writing it again as one is worth it.
+        """Return whether a small index has enough segments to be worth rewriting as one.
 
-        tantivy joins pieces of its own accord only when there are eight; until then every search goes through each.
+        tantivy merges only eight or more segments by itself; until then every search visits each.
         """
         if not SCATTERED_LEAST <= self.count() <= SCATTERED_MOST:
             return False
@@ -123,7 +123,7 @@ class LexicalIndex:
             self._reader = LexicalReader(self._index.searcher(), self._index.schema, self._boosts, seq)
 
     def _folder_to_open(self) -> Path:
-        """The folder itself; where it may not be written, one with links to its files: tantivy locks what it reads."""
+        """Return the folder or, if it is read-only, one with links to its files: tantivy needs a lock file to read."""
         if os.access(self._folder, os.W_OK):
             return self._folder
         links = Path(tempfile.mkdtemp(prefix="footnotes-read-only-"))
@@ -141,9 +141,9 @@ class LexicalIndex:
     # ── writing
 
     def apply(self, changes: Iterable[Change], *, position: SupportsInt) -> None:
-        """Take changes in and commit them; a crash in between leaves the last commit, to be applied over.
+        """Apply changes and commit them. After a crash the last commit remains, and the changes can be applied again.
 
-        `position` is asked for its number when all changes are taken.
+        `position` is converted to a number only after all changes are applied.
         """
         self._prepare()
         changes = iter(changes)
@@ -178,7 +178,7 @@ class LexicalIndex:
             writer.commit()
             writer.wait_merging_threads()
         finally:
-            del writer  # a traceback that holds it would hold its lock too
+            del writer  # a traceback that references it would keep its lock
 
     def clear(self) -> None:
         self._forget()

@@ -1,4 +1,4 @@
-"""The files of a tantivy index: checked before tantivy maps them into memory, swept before it writes."""
+"""The files of a tantivy index: checked before tantivy maps them into memory, cleaned before it writes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LISTS = ("meta.json", ".managed.json", manifest.NAME)
 
 
 def segment_files(folder: Path) -> list[str]:
-    """Every file of a segment that meta.json names."""
+    """Return every segment file that meta.json names."""
     files: list[str] = []
     for segment in _segments(folder):
         name = str(segment["segment_id"]).replace("-", "")
@@ -27,20 +27,20 @@ def segment_files(folder: Path) -> list[str]:
     return files
 
 
-def check_segments(folder: Path, listed: Mapping[str, int], known: set[str]) -> None:
-    """Raise `IndexDamaged` unless every file that meta.json names is there and is the one that was written.
+def check_segments(folder: Path, expected: Mapping[str, int], known: set[str]) -> None:
+    """Raise `IndexDamaged` unless every file that meta.json names exists unchanged.
 
-    `listed` are the checksums of the manifest. A file of a commit that was cut off before the manifest was written is
-    not among them: it is held against the CRC-32 that tantivy ends each file with, and does not look at when it opens
-    it. Files are written once and named for good: those that are `known` to be right need not be read again.
+    `expected` are the checksums of the manifest. They lack files of a commit that was interrupted before the manifest
+    was written; these are checked against the CRC-32 at their end, which tantivy does not check when it opens them.
+    Files are written once and never reuse a name, so `known` good ones are not read again.
     """
     for file in segment_files(folder):
         if file in known:
             continue
-        if file in listed:
+        if file in expected:
             with damage_told_apart(f"{file} cannot be read"):
                 found = manifest.crc_of(folder / file)
-            if found != listed[file]:
+            if found != expected[file]:
                 raise IndexDamaged(f"{file} does not match its checksum")
         else:
             _check_footer(folder / file)
@@ -48,20 +48,20 @@ def check_segments(folder: Path, listed: Mapping[str, int], known: set[str]) -> 
 
 
 def checksums(folder: Path, known: Mapping[str, int]) -> dict[str, int]:
-    """The checksum of every file that meta.json names; those `known` are not read again."""
+    """Return the checksum of every file that meta.json names; `known` ones are not read again."""
     return {name: known[name] if name in known else manifest.crc_of(folder / name) for name in segment_files(folder)}
 
 
 def sweep(folder: Path) -> None:
-    """Remove what a commit that was cut off left: tantivy never overwrites a file, and would fail on it for ever."""
-    named = {*segment_files(folder), *_LISTS}
+    """Remove files of an interrupted commit: tantivy never overwrites a file, so it would fail on them forever."""
+    names = {*segment_files(folder), *_LISTS}
     for path in folder.iterdir():
-        if path.name not in named and path.suffix != ".lock":
+        if path.name not in names and path.suffix != ".lock":
             path.unlink(missing_ok=True)
 
 
 def segment_sizes(folder: Path) -> list[int]:
-    """How many chunks each segment was written with."""
+    """Return the number of chunks in each segment when it was written."""
     return [int(segment["max_doc"]) for segment in _segments(folder)]
 
 

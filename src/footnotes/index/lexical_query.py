@@ -12,9 +12,9 @@ _KNOWN_TERMS = 4_096
 
 
 class QueryBuilder:
-    """Queries over one schema. `boosts` weighs each text field; a field with weight 0 is left out.
+    """Builds queries over one schema. `boosts` weighs each text field; fields with weight 0 are skipped.
 
-    `frequency` says how many chunks have a term in a field: none is looked up where none has it.
+    `frequency` returns the number of chunks with a term in a field; at 0 the term is not searched there.
     """
 
     def __init__(self, schema: Any, boosts: Mapping[str, float], frequency: Callable[[str, str], int]) -> None:
@@ -29,25 +29,26 @@ class QueryBuilder:
         self._boosts = [(name, weight) for name, weight in boosts.items() if weight > 0]
 
     def any_of(self, terms: Mapping[str, float]) -> object:
-        """Chunks with any of the terms, scored by BM25 summed over terms and fields."""
+        """Match chunks with any of the terms, scored by BM25 summed over terms and fields."""
         return self._query.boolean_query(self._clauses(terms))
 
     def any_within(self, terms: Mapping[str, float], allowed: Allowed) -> object:
-        """`any_of` inside `allowed`: each term is intersected by itself, which skips instead of scanning.
+        """Match `any_of` within `allowed`. Each term is intersected separately, to skip instead of scan.
 
-        Very many keys are looked up one by one before they can be skipped: they are met with all terms together, once.
+        Very many keys are looked up one by one before they can be skipped, so they are intersected once, with all
+        terms.
         """
         within = self.allowed(allowed)
         if not allowed.facets and len(allowed.keys) > _MANY_KEYS:
             return self._both(within, self.any_of(terms))
-        apart = (self._both(within, self.any_of({term: weight})) for term, weight in terms.items())
-        return self._query.boolean_query([(self._should, each) for each in apart])
+        clauses = (self._both(within, self.any_of({term: weight})) for term, weight in terms.items())
+        return self._query.boolean_query([(self._should, each) for each in clauses])
 
     def _both(self, one: Any, other: Any) -> Any:
         return self._query.boolean_query([(self._must, one), (self._must, other)])
 
     def scored(self, terms: Mapping[str, float], keys: Sequence[int]) -> object:
-        """Exactly these chunks, with the score they have for the terms."""
+        """Match exactly these chunks, with their scores for the terms."""
         return self._query.boolean_query([(self._must, self.keys(keys)), *self._clauses(terms)])
 
     def keys(self, keys: Sequence[int]) -> Any:
@@ -55,12 +56,12 @@ class QueryBuilder:
         return self._unscored(self._query.boolean_query(clauses))
 
     def having(self, facets: Sequence[str], allowed: Allowed | None) -> object:
-        """Chunks that have any of some facets."""
+        """Match chunks that have any of some facets."""
         clauses = [(self._must, self._facets(facets))]
         return self._query.boolean_query(clauses + ([] if allowed is None else [(self._must, self.allowed(allowed))]))
 
     def allowed(self, allowed: Allowed) -> object:
-        """The filter as a query that adds nothing to the score."""
+        """Return the filter as a query that does not change scores."""
         if allowed.facets:
             return self._unscored(self._conjunction(allowed.facets))
         return self._unscored(self._query.term_set_query(self._schema, "key", allowed.keys.tolist()))
@@ -80,10 +81,10 @@ class QueryBuilder:
         return [clause for term, weight in terms.items() for clause in self._clauses_of(term, weight)]
 
     def _clauses_of(self, term: str, weight: float) -> list[Any]:
-        """What looks for one term in every field that has it. A search asks for it twice: to find, and to score."""
-        known = self._known.get((term, weight))
-        if known is not None:
-            return known
+        """Return the clauses for a term in every field that has it. Cached: a search needs them twice."""
+        cached = self._known.get((term, weight))
+        if cached is not None:
+            return cached
         clauses = []
         for name, boost in self._boosts:
             if self._frequency(name, term):

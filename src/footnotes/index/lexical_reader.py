@@ -1,4 +1,4 @@
-"""What a lexical search reads: an unchanging picture of the index, whoever writes to it meanwhile."""
+"""An immutable view of the lexical index for searches, independent of writers."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from footnotes.index import Allowed, Facets, Found, Keys, Terms, damage_told_apa
 from footnotes.index.lexical_query import QueryBuilder
 
 POSTINGS_BUDGET = 400_000
-"""A search reads about this many postings to find candidates; below it the leg is exact BM25 over all terms."""
+"""The postings a search reads to find candidates, roughly; below this the leg is exact BM25 over all terms."""
 _BUDGET_CANDIDATES = 200
 _WIDE_KEYS, _WIDE_SHARE, _MORE_THAN_ENOUGH = 500, 0.1, 1.5
-"""A filter that names so many keys, and lets such a share of all chunks through, is wide."""
+"""A filter with more keys than this, and a larger share of all chunks, is wide."""
 
 
 class LexicalReader:
-    """One commit of a tantivy index, and the last change it has seen. Without a searcher it is empty."""
+    """One commit of a tantivy index, and the last change in it. Without a searcher it is empty."""
 
     def __init__(self, searcher: Any, schema: object, boosts: Mapping[str, float], position: int) -> None:
         self.searcher = searcher
@@ -27,7 +27,7 @@ class LexicalReader:
         self._queries = None if searcher is None else QueryBuilder(schema, boosts, self._frequency)
 
     def search(self, query: Terms | Facets, limit: int, allowed: Allowed | None = None) -> Found:
-        """The best chunks for weighted terms, best first, or those with a facet, and only those `allowed`."""
+        """Return the best chunks for weighted terms, or those with a facet, best first, and only those `allowed`."""
         if isinstance(query, Facets):
             return self._having(query.names, limit, allowed)
         return self._matching(query, limit, allowed)
@@ -49,18 +49,18 @@ class LexicalReader:
         return Found(exact.keys[:limit], exact.scores[:limit])
 
     def _among_all(self, terms: Terms, limit: int, allowed: Allowed) -> Found | None:
-        """The best that are allowed among the best of all; None where too few of these are, or too much is read.
+        """Filter the best of all chunks; None if too few of them are allowed, or if it would read too much.
 
-        To look for each of thousands of keys takes longer than to go through a few hits more.
+        For a wide filter, reading a few more hits is faster than looking up thousands of keys.
         """
         if self._queries is None or len(self._essential(terms)) < len(terms):
             return None
-        asked = int(_MORE_THAN_ENOUGH * limit * self.count() / len(allowed.keys)) + _BUDGET_CANDIDATES
-        found = self._run(self._queries.any_of(terms), asked)
-        kept = np.flatnonzero(np.isin(np.asarray(found.keys, dtype=np.int64), allowed.keys, kind="sort"))[:limit]
-        if len(kept) < limit and len(found.keys) == asked:
+        count = int(_MORE_THAN_ENOUGH * limit * self.count() / len(allowed.keys)) + _BUDGET_CANDIDATES
+        found = self._run(self._queries.any_of(terms), count)
+        positions = np.flatnonzero(np.isin(np.asarray(found.keys, dtype=np.int64), allowed.keys, kind="sort"))[:limit]
+        if len(positions) < limit and len(found.keys) == count:
             return None
-        return Found([found.keys[at] for at in kept], [found.scores[at] for at in kept])
+        return Found([found.keys[at] for at in positions], [found.scores[at] for at in positions])
 
     def _having(self, facets: Sequence[str], limit: int, allowed: Allowed | None) -> Found:
         if not facets or self._queries is None or limit < 1:
@@ -68,14 +68,14 @@ class LexicalReader:
         return self._run(self._queries.having(facets, allowed), limit)
 
     def score(self, terms: Terms, keys: Sequence[int]) -> dict[int, float]:
-        """The exact score of given chunks."""
+        """Return the exact score of given chunks."""
         if not terms or not keys or self._queries is None:
             return dict.fromkeys(keys, 0.0)
         found = self._run(self._queries.scored(terms, keys), len(keys))
         return dict.fromkeys(keys, 0.0) | dict(zip(found.keys, found.scores, strict=True))
 
     def document_frequency(self, term: str) -> int:
-        """How many chunks have the term in their body."""
+        """Return the number of chunks with the term in their body."""
         return 0 if self._queries is None else self._frequency("body", term)
 
     def count(self) -> int:
@@ -92,10 +92,10 @@ class LexicalReader:
         return np.sort(np.asarray(values, dtype=np.int64))
 
     def _frequency(self, field: str, term: str) -> int:
-        known = self._frequencies.get((field, term))
-        if known is None:
-            known = self._frequencies[field, term] = int(self.searcher.doc_freq(field, term))
-        return known
+        frequency = self._frequencies.get((field, term))
+        if frequency is None:
+            frequency = self._frequencies[field, term] = int(self.searcher.doc_freq(field, term))
+        return frequency
 
     def _run(self, query: object, limit: int) -> Found:
         with damage_told_apart("tantivy cannot search the index"):
@@ -106,18 +106,18 @@ class LexicalReader:
         return Found(list(keys), [score for score, _ in hits])
 
     def _essential(self, terms: Mapping[str, float]) -> Mapping[str, float]:
-        """The rarest terms whose postings fit the budget (two at least): they decide who can be among the best.
+        """Return the rarest terms whose postings fit the budget, at least two: they select the candidates.
 
-        The idea of MaxScore (Turtle and Flood, 1995), with a fixed budget in place of a bound: very common
-        terms add little to any score, and every candidate is scored with all terms afterwards.
+        Based on MaxScore (Turtle and Flood, 1995), with a fixed budget instead of a bound: very common terms add little
+        to any score, and every candidate is scored with all terms afterwards.
         """
-        spent = 0
+        total = 0
         chosen: dict[str, float] = {}
         for frequency, term in sorted((self.document_frequency(term), term) for term in terms):
-            if len(chosen) >= 2 and spent + frequency > POSTINGS_BUDGET:
+            if len(chosen) >= 2 and total + frequency > POSTINGS_BUDGET:
                 break
             chosen[term] = terms[term]
-            spent += frequency
+            total += frequency
         return chosen
 
 

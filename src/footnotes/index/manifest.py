@@ -1,4 +1,4 @@
-"""The manifest of an index folder: what it is of, how far it got, and the checksums that let it be loaded."""
+"""The manifest of an index folder: its identity, its position, and the checksums to load it safely."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BLOCK = 1 << 20
 
 
 def crc_of(path: Path) -> int:
-    """CRC-32 of a file's bytes."""
+    """Return the CRC-32 of a file's bytes."""
     crc = 0
     with path.open("rb") as file:
         while block := file.read(_BLOCK):
@@ -24,7 +24,7 @@ def crc_of(path: Path) -> int:
 
 
 def write(folder: Path, content: dict[str, object]) -> None:
-    """Replace the manifest in one step; it carries its own checksum."""
+    """Replace the manifest in one step; it contains its own checksum."""
     body = json.dumps(content, sort_keys=True)
     temporary = folder / (NAME + ".new")
     with temporary.open("w", encoding="utf-8") as file:
@@ -35,7 +35,7 @@ def write(folder: Path, content: dict[str, object]) -> None:
 
 
 def read(folder: Path) -> dict[str, Any] | None:
-    """The manifest, or None where there is none yet."""
+    """Return the manifest; None if there is none yet."""
     with damage_told_apart("the manifest cannot be read"):
         try:
             crc, _, body = (folder / NAME).read_text(encoding="utf-8").partition("\n")

@@ -1,4 +1,4 @@
-"""Products of many rows with one vector, on the thread that asks."""
+"""Multiplies many rows with one vector, in the calling thread."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 ROWS_AT_ONCE = 1_000
-"""For more rows at once numpy's BLAS starts threads. They take longer to wake than this takes to compute, and spin
-beside whatever else runs: 10,000 rows of 384 took 8 ms beside a busy process, and 1 ms in pieces."""
+"""With more rows, numpy's BLAS starts threads. They take longer to wake than this product takes, and spin beside other
+work: 10,000 rows of 384 took 8 ms beside a busy process, and 1 ms in pieces."""
 
 
 def row_products(rows: NDArray[np.float32], vector: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -14,11 +14,11 @@ from footnotes.ingest.archive import is_archive
 from footnotes.ingest.context import IngestContext
 from footnotes.ingest.ingestor import MetadataOf
 from footnotes.ingest.journal import unfinished_runs
-from footnotes.ingest.names import as_text, checked_metadata, lasting, safe_filename
+from footnotes.ingest.names import as_text, check_metadata, lasting, safe_filename
 from footnotes.ingest.pipeline import CUT_BY_RULES
 from footnotes.ingest.reindexing import Reindexing
 from footnotes.ingest.texts import in_order, on_disk, text_sources
-from footnotes.ingest.walk import Skipped, resolved, walk
+from footnotes.ingest.walk import Skipped, resolve_path, walk
 from footnotes.ingest.work import NewSource, OnProgress, both
 from footnotes.store.files import write_bytes
 from footnotes.types import Added, Metadata
@@ -41,7 +41,7 @@ class TextOptions(TypedDict, total=False):
     collection: str | None
     metadata: Metadata | None
     source: str | None
-    """What names it for good: the same source again replaces it."""
+    """Its permanent name: the same source again replaces it."""
     keep_original: bool | None
     """Whether to store the original; None follows the settings."""
 
@@ -72,7 +72,7 @@ class UploadOptions(TypedDict, total=False):
     rename: bool
     """A document with the same bytes gets the new filename and metadata."""
     renew: bool
-    """It is read, cut and embedded again although the same bytes are here."""
+    """Parse, chunk and embed it again although the same bytes are stored."""
 
 
 class Adding:
@@ -85,13 +85,13 @@ class Adding:
 
     def add(self, paths: Sequence[str | Path], options: AddOptions) -> Iterator[Added]:
         """Add files, folders and addresses; yield each result as soon as it is final."""
-        metadata, chosen = options.get("metadata"), options.get("chunker_options")
+        metadata, chunker_options = options.get("metadata"), options.get("chunker_options")
         request = {
             "paths": [as_text(lasting(path)) for path in paths],
             "collection": options.get("collection"),
             "metadata": None if callable(metadata) else metadata,
             "chunker": options.get("chunker"),
-            "chunker_options": dict(chosen) if chosen else None,
+            "chunker_options": dict(chunker_options) if chunker_options else None,
         }
         yield from self._add(paths, request, metadata, options.get("on_progress"))
 
@@ -124,8 +124,8 @@ class Adding:
                         yield added
                 if deleted := frozenset(request.get("deleted", ())):
                     found = [replace(origin, deleted=deleted) for origin in found]
-                kept = [origin for origin in found if not origin.is_deleted]
-                journal.expect(origin.source for origin in kept if not is_archive(origin.path, origin.filename))
+                present = [origin for origin in found if not origin.is_deleted]
+                journal.expect(origin.source for origin in present if not is_archive(origin.path, origin.filename))
                 for added in context.ingestor.ingest(found, target):
                     journal.settle(added)
                     yield added
@@ -139,15 +139,15 @@ class Adding:
     def _gather(self, path: Path, collection: str, metadata: MetadataOf, found: list[NewSource]) -> Iterator[Added]:
         """Collect the files of a path in `found`; yield those that are skipped, and why."""
         folders: dict[str, str] = {}
-        shared = None if callable(metadata) else checked_metadata(metadata or {})
+        shared = None if callable(metadata) else check_metadata(metadata or {})
         try:
             for item in walk(path, avoid=self._context.folder):
                 if isinstance(item, Skipped):
                     yield Added(as_text(item.path), None, "skipped", 0, None, (item.reason,))
                 else:
-                    said = checked_metadata(metadata(item)) if callable(metadata) else shared or {}
-                    source, name = as_text(resolved(item, folders)), as_text(item.name)
-                    found.append(NewSource(item, source, name, collection, said))
+                    item_metadata = check_metadata(metadata(item)) if callable(metadata) else shared or {}
+                    source, name = as_text(resolve_path(item, folders)), as_text(item.name)
+                    found.append(NewSource(item, source, name, collection, item_metadata))
         except SourceUnreadable as error:
             yield Added(as_text(path), None, "failed", 0, error.info())
 
@@ -174,15 +174,15 @@ class Adding:
         self._context.finish_graph(on_progress)
 
     def add_text(self, text: str | bytes, filename: str, options: TextOptions) -> Added:
-        """A text, or the bytes of a file."""
+        """Add a text, or the bytes of a file."""
         name, safe = self._context.collection(options.get("collection")), safe_filename(filename)
-        named = as_text(options.get("source") or f"text:{safe}")
-        said = checked_metadata(options.get("metadata") or {})
+        source_name = as_text(options.get("source") or f"text:{safe}")
+        metadata = check_metadata(options.get("metadata") or {})
         with self._context.writing("adding a text"):
             path = self._store.incoming(self._user) / "content"
             write_bytes(path, text.encode("utf-8", "replace") if isinstance(text, str) else text)
-            source = NewSource(path, named, safe, name, said)
-            target = self._context.target(name, said)
+            source = NewSource(path, source_name, safe, name, metadata)
+            target = self._context.target(name, metadata)
             (added,) = self._context.ingestor.ingest_files([source], target, keep=options.get("keep_original"))
         self._context.finish_graph(None)
         return added
@@ -209,19 +209,24 @@ class Adding:
         return found
 
     def build_source(self, path: Path, filename: str, options: UploadOptions) -> NewSource:
-        """A file that was uploaded, checked and ready for `add_files`."""
+        """Add an uploaded file that was checked and is ready for `add_files`."""
         safe, name = safe_filename(filename), self._context.collection(options.get("collection"))
-        named, said = as_text(options.get("source") or f"text:{safe}"), checked_metadata(options.get("metadata") or {})
+        source_name, metadata = (
+            as_text(options.get("source") or f"text:{safe}"),
+            check_metadata(options.get("metadata") or {}),
+        )
         chunker = options.get("chunker")
         cut_by = (
             self._context.chunker_of(chunker, options.get("chunker_options"))(name, "text/plain") if chunker else None
         )
         gone, rename = frozenset(options.get("deleted", ())), options.get("rename", False)
         renew = options.get("renew", False)
-        return NewSource(path, named, safe, name, said, deleted=gone, chunker=cut_by, rename=rename, renew=renew)
+        return NewSource(
+            path, source_name, safe, name, metadata, deleted=gone, chunker=cut_by, rename=rename, renew=renew
+        )
 
     def add_files(self, files: Sequence[NewSource], on_progress: OnProgress | None) -> Iterator[Added]:
-        """Uploads for one collection; archives among them member by member."""
+        """Add uploads to one collection; archives among them member by member."""
         if not files:
             return
         with self._context.writing("adding uploads"):

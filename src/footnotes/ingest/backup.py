@@ -63,7 +63,7 @@ def restore_library(
 
 @contextmanager
 def _between(settings: Settings, parent: Path) -> Iterator[tuple[Path, Settings]]:
-    """A folder for a library on its way, and the settings of one that is in a folder."""
+    """Create a temporary folder for a library; yield it with the settings of a library in a folder."""
     with tempfile.TemporaryDirectory(dir=parent, prefix=".library-") as work:
         draft = Path(work) / "library"
         yield draft, replace(settings, store="", index="", originals="", library=str(draft))

@@ -1,4 +1,4 @@
-"""Which chunker cuts which document."""
+"""Chooses the chunker for each document."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from footnotes.parse.types_by_name import WIKI, is_source_code
 from footnotes.settings import Settings
 
 Choices = Mapping[str, Sequence[str | None]]
-"""Of every collection: its chunker, if it chose one, and that one's options as JSON."""
+"""For every collection: its chunker, if it chose one, and the options of that chunker as JSON."""
 
 
 class Chunkers:
@@ -26,30 +26,33 @@ class Chunkers:
         self._parts = parts
         self._finished = finished
 
-    def made(self, name: str, options: Mapping[str, object] | None) -> Chunker:
-        """A chunker, or a clear error. One that asks a model asks the one of its options, else the one that is set."""
-        given = dict(options or {})
-        model = str(given.get("model") or self._settings.model)
+    def build(self, name: str, options: Mapping[str, object] | None) -> Chunker:
+        """Build a chunker. If it asks a model, it asks the model of its options, else the one of the settings."""
+        values = dict(options or {})
+        model = str(values.get("model") or self._settings.model)
         if name == "llm":
-            given["model"] = model
-        return make_chunker(name, given, **self._parts(model))
+            values["model"] = model
+        return make_chunker(name, values, **self._parts(model))
 
     def of(self, choices: Choices, name: str | None = None, options: Mapping[str, object] | None = None) -> ChunkerOf:
-        """The chunker of a call, else of a collection, else of a kind of document in the settings."""
+        """Choose the chunker: of the call, else of the collection, else of the kind of document in the settings."""
         chosen_by = {collection: choice for collection, choice in choices.items() if choice[0]}
 
         @cache
         def chunker_of(collection: str, mime: str) -> Chunker:
             if name is not None:
-                chosen, given = name, options
+                kind, chunker_options = name, options
             elif collection in chosen_by:
-                chosen, given = str(chosen_by[collection][0]), json.loads(chosen_by[collection][1] or "{}")
+                kind, chunker_options = (
+                    str(chosen_by[collection][0]),
+                    json.loads(chosen_by[collection][1] or "{}"),
+                )
             elif mime == WIKI:
-                chosen, given = "section", {}
+                kind, chunker_options = "section", {}
             elif is_source_code(mime):
-                chosen, given = self._settings.code_chunker, {}
+                kind, chunker_options = self._settings.code_chunker, {}
             else:
-                chosen, given = self._settings.chunker, options or self._settings.chunker_options
-            return self._finished(self.made(chosen, given))
+                kind, chunker_options = self._settings.chunker, options or self._settings.chunker_options
+            return self._finished(self.build(kind, chunker_options))
 
         return chunker_of

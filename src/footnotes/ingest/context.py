@@ -16,7 +16,7 @@ from footnotes.errors import NotFound
 from footnotes.ingest.choosing import Chunkers
 from footnotes.ingest.derive import ChunkerOf
 from footnotes.ingest.ingestor import Ingestor, IngestTarget, MetadataOf
-from footnotes.ingest.names import checked_collection
+from footnotes.ingest.names import parse_collection
 from footnotes.ingest.pipeline import Pipeline
 from footnotes.ingest.work import OnProgress, Progress, quiet
 from footnotes.parse.open import Limits
@@ -43,7 +43,7 @@ class IngestContext:
 
     def collection(self, name: str | None) -> str:
         """Return the collection, or raise if its name is invalid."""
-        return checked_collection(name or self.settings.collection)
+        return parse_collection(name or self.settings.collection)
 
     def target(
         self,
@@ -53,7 +53,7 @@ class IngestContext:
         chunker_options: Mapping[str, object] | None = None,
         on_progress: OnProgress | None = None,
     ) -> IngestTarget:
-        """Where documents go and how they are made."""
+        """Build the destination and options of documents."""
         chunker_of = self.chunker_of(chunker, chunker_options)
         return IngestTarget(collection, metadata, chunker_of, self.pipeline(on_progress))
 
@@ -69,8 +69,8 @@ class IngestContext:
         )
 
     def limits(self) -> Limits:
-        chosen = self.settings
-        return Limits(chosen.parse_memory_bytes, chosen.parse_seconds, chosen.parse_max_characters)
+        settings = self.settings
+        return Limits(settings.parse_memory_bytes, settings.parse_seconds, settings.parse_max_characters)
 
     def chunker_of(self, name: str | None = None, options: Mapping[str, object] | None = None) -> ChunkerOf:
         return self.chunkers.of(self.store.generations.choices(self.user), name, options)
@@ -90,7 +90,7 @@ class IngestContext:
         return self.store.memories(self.user)
 
     def texts(self, ids: Iterable[str]) -> Iterator[str]:
-        """The parts of documents, of those that have a text."""
+        """Yield the parts of documents, skipping those without a text."""
         for document_id in ids:
             with suppress(NotFound):
                 yield from (part.text for part in self.store.documents.parts(self.user, document_id))

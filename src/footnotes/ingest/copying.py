@@ -75,7 +75,7 @@ def copy_state(source: Store, target: Store, user_id: str, *, on_progress: OnPro
 
 
 def _original(source: Store, target: Store, user_id: str, document_id: str) -> int:
-    """The stored original of a document, if there is one."""
+    """Return the stored original of a document, if there is one."""
     if not source.originals.has(user_id, document_id) or target.originals.has(user_id, document_id):
         return 0
     row = target.documents.find(user_id, document_id)

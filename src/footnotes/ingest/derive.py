@@ -1,4 +1,4 @@
-"""Parts → new chunks: the same for a new file and for stored text that is indexed again."""
+"""Turns parts into new chunks, in the same way for a new file and for stored text that is indexed again."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from footnotes.text.lines import LineCounter
 from footnotes.types import Metadata, Part
 
 ChunkerOf = Callable[[str, str], Chunker]
-"""A collection and a content type → the chunker that cuts such documents."""
+"""Returns the chunker for a collection and a content type."""
 
 
 def chunker_fingerprint(chunker: Chunker) -> str:
-    """Name, version and effective options: changes when boundaries may."""
+    """Return name, version and effective options: this changes when boundaries may."""
     options = json.dumps(dict(chunker.options), sort_keys=True)
     return f"{chunker.name}-{chunker.version}-{hashlib.blake2b(options.encode(), digest_size=6).hexdigest()}"
 
@@ -30,14 +30,14 @@ def notes_of(chunker: Chunker) -> list[str]:
     return list(take()) if (take := getattr(chunker, "take_notes", None)) else []
 
 
-def named_in_prefix(title: str, mime: str, metadata: Metadata) -> str:
+def name_for_prefix(title: str, mime: str, metadata: Metadata) -> str:
     """Return the name of a document for chunk prefixes: its title, or the path of source code in a repository."""
     path = metadata.get("path")
     return path if is_source_code(mime) and isinstance(path, str) and path else title
 
 
 class Deriver:
-    """Cuts one document's parts, in order, into chunks that know who they are."""
+    """Cuts one document's parts, in order, into chunks with ids and hashes."""
 
     def __init__(
         self, chunker: Chunker, file_hash: str, title: str, describe: Describe | None = None, *, fingerprint: str = ""
@@ -54,28 +54,28 @@ class Deriver:
     def chunks(self, part: Part) -> Iterator[tuple[ChunkDraft, str]]:
         """Yield each new chunk with its text.
 
-        The hash identifies prefix and text, not the way they were cut: the same text has the same vector.
+        The hash identifies prefix and text, not how they were cut: the same text has the same vector.
         """
         lines = LineCounter(part.text, first_line=self._line)
         self._line += part.text.count("\n")
-        for made in assemble(self._chunker.split(part), part, title=self.title):
-            text = part.text[made.start - part.start : made.end - part.start]
-            said = self._describe(self.count, made.headings, made.tokens, text) if self._describe else {}
-            identity = chunk_id(self._file_hash, self._fingerprint, self.count, made.start, made.end)
+        for draft in assemble(self._chunker.split(part), part, title=self.title):
+            text = part.text[draft.start - part.start : draft.end - part.start]
+            metadata = self._describe(self.count, draft.headings, draft.tokens, text) if self._describe else {}
+            identity = chunk_id(self._file_hash, self._fingerprint, self.count, draft.start, draft.end)
             yield (
                 ChunkDraft(
                     index=self.count,
                     id=identity,
-                    start=made.start,
-                    end=made.end,
-                    pages=made.pages,
-                    headings=made.headings,
-                    tokens=made.tokens,
-                    prefix=made.prefix,
-                    metadata={**made.metadata, **said},
-                    input_hash=input_hash(embedding_input(made.prefix, text)),
-                    parts=made.parts,
-                    lines=lines.span(made.start - part.start, made.end - part.start),
+                    start=draft.start,
+                    end=draft.end,
+                    pages=draft.pages,
+                    headings=draft.headings,
+                    tokens=draft.tokens,
+                    prefix=draft.prefix,
+                    metadata={**draft.metadata, **metadata},
+                    input_hash=input_hash(embedding_input(draft.prefix, text)),
+                    parts=draft.parts,
+                    lines=lines.span(draft.start - part.start, draft.end - part.start),
                 ),
                 text,
             )

@@ -1,4 +1,4 @@
-"""Vectors for inputs that have none yet, made by the one model that a generation was made with."""
+"""Embeds inputs without vectors, with the one model of their generation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from footnotes.embed import Embedder, Matrix
 from footnotes.embed.checked import embed_all
 from footnotes.embed.metric import stored_dimensions
 from footnotes.errors import DimensionMismatch
-from footnotes.ingest.pieces import mean_vector
+from footnotes.ingest.pieces import mean_vector, mean_vectors
 from footnotes.ingest.work import OnProgress, Progress
 from footnotes.store import Store
 from footnotes.store.records import Generation
@@ -25,7 +25,7 @@ KEPT_EVERY_SECONDS = 2.0
 
 
 def open_generation(store: Store, user_id: str, embedder: Embedder) -> Generation:
-    """The generation that serves, or the first one of a tenant; an error where another model made its vectors."""
+    """Return the current generation, or create a tenant's first. Raises if another model made its vectors."""
     generation = store.generations.ensure(
         user_id,
         embedder=embedder.name,
@@ -109,10 +109,17 @@ class _Kept:
         ]
         self._done.update(complete)
         self._keys += complete
-        self._vectors += [_mean([known[piece] for piece in window[key]]) for key in complete]
+        self._vectors += _means([[known[piece] for piece in window[key]] for key in complete])
         if self._keys and (now or self.is_due):
             self._store.vectors.save(self._generation.user_id, self._generation, self._keys, np.stack(self._vectors))
             self._keys, self._vectors, self._since = [], [], time.monotonic()
+
+
+def _means(made: Sequence[Sequence[Matrix]]) -> list[Matrix]:
+    """Return the vector of each input: of its piece, or the mean of its pieces. All means of two are made at once."""
+    pairs = [vectors for vectors in made if len(vectors) == 2]
+    of_pairs = iter(mean_vectors(np.array(pairs))) if pairs else iter(())
+    return [next(of_pairs) if len(vectors) == 2 else _mean(vectors) for vectors in made]
 
 
 def _mean(vectors: Sequence[Matrix]) -> Matrix:

@@ -14,7 +14,7 @@ from footnotes.ingest.ingestor import IngestTarget, MetadataOf
 from footnotes.ingest.sources.open import SourceAccess, is_source, open_source
 from footnotes.ingest.sources.sync import SourceSync
 from footnotes.ingest.sync import FolderSync, synced
-from footnotes.ingest.watch import looking_again, watching
+from footnotes.ingest.watch import watch_folder, watch_source
 from footnotes.ingest.work import OnProgress, quiet
 from footnotes.types import Followed, Synced
 
@@ -28,7 +28,7 @@ class FollowOptions(TypedDict, total=False):
     collection: str | None
     metadata: MetadataOf
     delete_all: bool
-    """Empty the collection where every file is gone: without it, that is an error."""
+    """Empty the collection if every file is gone: without it, that is an error."""
     on_progress: OnProgress | None
 
 
@@ -70,7 +70,7 @@ class Following:
         self._context = context
 
     def sync(self, source: str | Path, options: SyncOptions) -> Synced:
-        """One pass over a folder, or over a source that is named by its address."""
+        """Make one pass over a folder, or over a source given by its address."""
         target = self._target(options, options.get("chunker"), options.get("chunker_options"))
         dry_run, delete_all = options.get("dry_run", False), options.get("delete_all", False)
         on_file = options.get("on_file") or quiet
@@ -96,15 +96,15 @@ class Following:
 
     @contextmanager
     def _open(self, address: str, target: IngestTarget, options: SyncOptions) -> Iterator[SourceSync]:
-        """One pass over a source; the library is held while documents are written, not while they are fetched."""
-        given, access = options.get("options"), options.get("access")
-        with open_source(address, self._context.settings, options=given, access=access) as opened:
+        """Make one pass over a source; the library is locked while documents are written, not while they are read."""
+        source_options, access = options.get("options"), options.get("access")
+        with open_source(address, self._context.settings, options=source_options, access=access) as source_and_address:
             yield SourceSync(
                 self._context.store,
                 self._context.user,
                 self._context.ingestor,
                 target,
-                opened,
+                source_and_address,
                 max_file_bytes=self._context.settings.max_file_bytes,
                 writing=lambda: self._context.writing("following a source"),
                 on_progress=options.get("on_progress"),
@@ -113,15 +113,15 @@ class Following:
     def watch(
         self, source: str | Path, stop: threading.Event | None, every: float, options: SyncOptions
     ) -> Iterator[Synced | FootnotesError]:
-        """A pass after every change of a folder, or `every` so many seconds over a source, until `stop` is set."""
+        """Yield a pass after every change of a folder, or `every` so many seconds for a source, until `stop` is set."""
         ended = stop or threading.Event()
         if is_source(str(source)):
-            return looking_again(lambda: self.sync(source, options), every=every, stop=ended)
+            return watch_source(lambda: self.sync(source, options), every=every, stop=ended)
         root = Path(source).expanduser()
-        return watching(lambda: self.sync(root, options), root, avoid=self._context.folder, stop=ended)
+        return watch_folder(lambda: self.sync(root, options), root, avoid=self._context.folder, stop=ended)
 
     def add_code(self, repository: str | Path, options: CodeOptions) -> Iterator[Followed]:
-        """The source of a repository, and later what its commits have changed."""
+        """Ingest the source of a repository, and later what its commits have changed."""
         from footnotes.ingest.code.sync import RepositorySync
 
         target = self._target(options, options.get("chunker"), options.get("chunker_options"))
@@ -141,7 +141,7 @@ class Following:
         return self._follow("following a repository", build, options)
 
     def add_wiki(self, folder: str | Path, options: WikiOptions) -> Iterator[Followed]:
-        """Pages that describe a repository, and later what changed of them."""
+        """Ingest pages that describe a repository, and later the changed ones."""
         from footnotes.ingest.wiki.sync import WikiSync
 
         vocabulary = self._vocabulary(options.get("repository"), options.get("analysis"))
@@ -178,7 +178,7 @@ class Following:
             self._context.finish_graph(options.get("on_progress"))
 
     def _vocabulary(self, repository: str | Path | None, analysis: str | Path | None) -> Vocabulary:
-        """The names pages are compared with."""
+        """Return the names that pages are compared with."""
         from footnotes.ingest.wiki.analysis import RepositoryAnalysis, analyse_repository, load_analysis
         from footnotes.ingest.wiki.pages import Vocabulary
 

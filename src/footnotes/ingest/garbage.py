@@ -1,4 +1,4 @@
-"""How often Python collects garbage while many documents are ingested."""
+"""Sets how often Python collects garbage while many documents are ingested."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 OBJECTS = 50_000
-"""A batch of drafts has that many objects. None of them is garbage before it is written, and to look takes as long as
-to parse them."""
+"""A batch of drafts has this many objects. None of them is garbage before it is written, and a search takes as long as
+parsing them."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Files, archives of documents, pages and sitemaps through the pipeline, and their originals into the library."""
+"""Sends files, archives of documents, pages and sitemaps through the pipeline, and stores their originals."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from footnotes.ingest.archive import ArchiveLimits, batches, is_archive
 from footnotes.ingest.derive import ChunkerOf
-from footnotes.ingest.names import checked_metadata
+from footnotes.ingest.names import check_metadata
 from footnotes.ingest.pipeline import Pipeline
 from footnotes.ingest.work import NewSource
 from footnotes.settings import Settings
@@ -33,17 +33,17 @@ class IngestTarget:
     versions: dict[str, str] = field(default_factory=dict)
 
     def metadata_of(self, path: Path) -> Metadata:
-        return checked_metadata(self.metadata(path) if callable(self.metadata) else self.metadata or {})
+        return check_metadata(self.metadata(path) if callable(self.metadata) else self.metadata or {})
 
     def is_current(self, mime: str, ingestion_version: str) -> bool:
-        """Whether a document of a type was made as it would be made now."""
+        """Return whether a document of a type is current: made as it would be made now."""
         if mime not in self.versions:
             self.versions[mime] = self.pipeline.ingestion_version(mime, self.chunker_of(self.collection, mime))
         return self.versions[mime] == ingestion_version
 
 
 class Ingestor:
-    """Takes sources in for one tenant of a library."""
+    """Ingests sources for one tenant of a library."""
 
     def __init__(self, store: Store, user_id: str, settings: Settings) -> None:
         self._store = store
@@ -51,7 +51,7 @@ class Ingestor:
         self._settings = settings
 
     def ingest(self, sources: Sequence[NewSource], target: IngestTarget) -> Iterator[Added]:
-        """Files through the pipeline, then archives, member by member. The caller holds the library for writing."""
+        """Send files through the pipeline, then archives, by member. The caller holds the library for writing."""
         plain: list[NewSource] = []
         archives: list[NewSource] = []
         for source in sources:
@@ -75,13 +75,13 @@ class Ingestor:
             return
         paths = {source.source: source.path for source in sources}
 
-        def kept(added: Added) -> None:
+        def keep_original(added: Added) -> None:
             if added.status in ("ready", "indexing", "replaced", "deduplicated") and added.path in paths:
                 self._keep(str(added.document_id), paths[added.path])
 
         # As soon as a text can be cited, its original can be opened, even while its vectors are being made.
-        for added in target.pipeline.add(sources, target.chunker_of, on_text=kept):
-            kept(added)
+        for added in target.pipeline.add(sources, target.chunker_of, on_text=keep_original):
+            keep_original(added)
             yield added
 
     def unpacked(self, archive: NewSource, target: IngestTarget) -> Iterator[Added]:
@@ -98,20 +98,20 @@ class Ingestor:
     # ── the web
 
     def pages(self, address: str, target: IngestTarget) -> Iterator[Added]:
-        """The page an address names, or every page of a sitemap. One that has not changed is not fetched again."""
+        """Ingest the page at an address, or every page of a sitemap. An unchanged page is not fetched again."""
         from footnotes.ingest.web import Web
 
         metadata = target.metadata_of(Path(address))
         origins = self._store.sources(self._user, target.collection)
 
-        def known(source: str) -> tuple[Added, str | None, str | None] | None:
+        def find_known(source: str) -> tuple[Added, str | None, str | None] | None:
             row = self._store.documents.find_by_source(self._user, target.collection, source)
             if row is None or not self._is_as_wanted(row, metadata, target):
                 return None
-            said = Added(source, row.document.id, "deduplicated", row.document.chunks)
-            return said, *origins.version(source)
+            result = Added(source, row.document.id, "deduplicated", row.document.chunks)
+            return result, *origins.version(source)
 
-        web = Web(self._settings, target.collection, metadata, known)
+        web = Web(self._settings, target.collection, metadata, find_known)
         for batch in web.batches(address):
             yield from batch.results
             if not batch.sources:
@@ -122,7 +122,7 @@ class Ingestor:
                     done.append(added)
                     yield added
                 fine = [added.path for added in done if added.status != "failed" and added.path in batch.origins]
-                origins.note([batch.origins[source] for source in fine], made_by())
+                origins.note([batch.origins[source] for source in fine], program_version())
 
     @staticmethod
     def _is_as_wanted(row: DocumentRow, metadata: Mapping[str, object], target: IngestTarget) -> bool:
@@ -132,11 +132,11 @@ class Ingestor:
         return current and all(document.metadata.get(key) == value for key, value in metadata.items())
 
     def _archive_limits(self) -> ArchiveLimits:
-        chosen = self._settings
-        return ArchiveLimits(chosen.archive_max_members, chosen.archive_max_bytes, chosen.max_file_bytes)
+        settings = self._settings
+        return ArchiveLimits(settings.archive_max_members, settings.archive_max_bytes, settings.max_file_bytes)
 
 
 @cache
-def made_by() -> str:
-    """The version of the program: a later one may be able to read failed files."""
+def program_version() -> str:
+    """Return the version of the program: a later one may be able to read failed files."""
     return version("footnotes")

@@ -1,6 +1,6 @@
 """Keeps the journal of one run: its files, their progress and their results.
 
-The journal is for people and for `resume`; the document itself has the truth about its state. The journal may lag by
+The journal is for people and for `resume`; the document itself has the true state. The journal may lag by
 a moment: entries are written together, every few seconds and at the end.
 """
 
@@ -44,8 +44,8 @@ class Journal:
             self._files = {job.source: job.number for job in store.jobs.all(user_id) if job.run == run}
             store.jobs.take(user_id, [run, *self._files.values()], self._holder)
         else:
-            asked = {**request, "job": JOB_ID.get()} if JOB_ID.get() else request
-            (self._run,) = store.jobs.make(user_id, None, [NewJob(kind, source, asked)], self._holder)
+            stored_request = {**request, "job": JOB_ID.get()} if JOB_ID.get() else request
+            (self._run,) = store.jobs.make(user_id, None, [NewJob(kind, source, stored_request)], self._holder)
         self._updates: dict[int, JobUpdate] = {}
         self._last: Progress | None = None
         self._read: Progress | None = None
@@ -95,7 +95,7 @@ class Journal:
         else:
             state = JobUpdate(self._run, "ready" if finished else "queued")
         self._write(state)
-        self._store.jobs.let_go(self._user_id)
+        self._store.jobs.release(self._user_id)
 
     def _write(self, state: JobUpdate | None = None) -> None:
         """Write the state of the run and of the current file, and the results since the last time."""
@@ -111,7 +111,7 @@ class Journal:
 
 
 def own_runs(runs: Iterable[Job]) -> list[Job]:
-    """Runs that a person began: those of a server's job belong to that job."""
+    """Select the runs that a person began: those of a server's job belong to that job."""
     return [run for run in runs if not run.request.get("job")]
 
 

@@ -1,4 +1,4 @@
-"""Names and metadata as they may come, made fit to be stored, compared and printed."""
+"""Makes names and metadata fit to be stored, compared and printed."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ MAX_NAME = 200
 LONGEST_ENDING = 20
 MAX_METADATA = 100_000
 MAX_DEPTH = 64
-"""Values inside values: what reads metadata later, here and in vector databases, goes only so deep."""
+"""The maximum depth of nested values: readers of metadata, here and in vector databases, go no deeper."""
 _PASSWORD = re.compile(r"(://)[^/?#@]*@")
 
 
 def as_text(name: str | Path) -> str:
-    """A name as Unicode text: bytes of a file name that are none, and NUL, are written as `\\xff`."""
+    """Decode a name to Unicode text: invalid bytes of a file name, and NUL, are written as `\\xff`."""
     text = str(name)
     if text.isascii() and "\x00" not in text:
         return text
     raw = text.encode("utf-8", "surrogatepass")
     with suppress(UnicodeEncodeError):
         raw = text.encode("utf-8", "surrogateescape")
-    return raw.decode("utf-8", "backslashreplace").replace("\x00", "\\x00")  # no database can hold or look for a NUL
+    return raw.decode("utf-8", "backslashreplace").replace("\x00", "\\x00")  # no database can store or search for a NUL
 
 
 def is_name(name: str) -> bool:
-    """Whether a text may name a collection: printable, not blank, not too long."""
+    """Return whether a text may name a collection: printable, not blank, not too long."""
     return bool(name.strip()) and len(name) <= MAX_NAME and name.isprintable()
 
 
-def checked_metadata(metadata: Mapping[str, object]) -> Metadata:
+def check_metadata(metadata: Mapping[str, object]) -> Metadata:
     """Check that metadata is JSON of a sensible size; NaN and infinity are not JSON."""
     try:
         packed = json.dumps(dict(metadata), ensure_ascii=False, allow_nan=False)
@@ -55,8 +55,8 @@ def _is_deeper(value: object, levels: int) -> bool:
     return inner is not None and (levels < 1 or any(_is_deeper(one, levels - 1) for one in inner))
 
 
-def checked_collection(name: str) -> str:
-    """The name of a collection, or a clear error."""
+def parse_collection(name: str) -> str:
+    """Return the name of a collection. Raises if it is invalid."""
     if not is_name(name):
         raise OptionError(f"{name[:40]!r} cannot be the name of a collection")
     return name

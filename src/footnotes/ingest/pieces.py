@@ -106,8 +106,16 @@ def equal_spans(text: str, count: int) -> list[Span]:
 
 
 def mean_vector(vectors: Matrix) -> Matrix:
-    """The mean of unit vectors, again of unit length."""
+    """Return the mean of unit vectors, scaled to unit length."""
     mean: Matrix = vectors.mean(axis=0) if len(vectors) > 1 else vectors[0]
     norm = float(np.linalg.norm(mean))
     unit: Matrix = mean / norm if norm > 0 else vectors[0]
     return unit
+
+
+def mean_vectors(vectors: Matrix) -> Matrix:
+    """Return `mean_vector`, identical to the last bit, for each row of a three-dimensional matrix."""
+    means: Matrix = vectors.mean(axis=1)
+    norms = np.sqrt(np.array([mean.dot(mean) for mean in means]))[:, np.newaxis]
+    units: Matrix = np.divide(means, norms, out=vectors[:, 0].copy(), where=norms > 0)
+    return units

@@ -1,8 +1,8 @@
-"""Files through the stages: parse, chunk, store, index the words, embed, index the vectors.
+"""Sends files through the stages: parse, chunk, store, index the words, embed, index the vectors.
 
-First all texts: small documents are written together in one transaction, a large one piece by piece, visible in one
-step at its end. From then on they are found by their words. Then all vectors; an embedder that makes them faster than
-texts are written makes those of many small documents beforehand. A document is reported only after it is durable and
+First all texts: small documents are written together in one transaction, a large one piece by piece, and published in
+one step at its end. From then on, searches find them by words. Then all vectors; an embedder that makes them faster
+than texts are written makes those of many small documents beforehand. A document is reported after it is durable and
 both indexes have it.
 """
 
@@ -28,7 +28,7 @@ from footnotes.errors import (
     NotFound,
     StoreError,
 )
-from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint, named_in_prefix, notes_of
+from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint, name_for_prefix, notes_of
 from footnotes.ingest.embedding import embed_missing, open_generation
 from footnotes.ingest.garbage import fewer_collections
 from footnotes.ingest.pieces import pieces_to_embed
@@ -58,13 +58,13 @@ _ONE_FILE = (DocumentError, MissingExtra)
 WORTH_A_PROCESS = 5_000
 """With about this many chunks, another process indexes words in parallel; starting it takes time."""
 CUT_BY_RULES = "cut by rules, for the embedder was away"
-"""How the warning begins of a document whose own chunker could not be asked."""
+"""The beginning of the warning for a document whose own chunker was unavailable."""
 _HICCUP_SECONDS = 0.05
 QUICK_DOCUMENTS, QUICK_INPUTS, QUICK_RATE, QUICK_TRIES = 256, 16, 500.0, 3
 """With this many documents, this many inputs are tried: an embedder that makes this many per second is fast. A busy
 machine may make it look slow once or twice."""
 _SERVED = ("ready", "indexing", "queued", "embedding")
-"""Documents whose text is found; those that are not ready get their vectors before the work is done."""
+"""Documents whose text is searchable; those that are not ready get their vectors before the work ends."""
 BATCH_CHARACTERS = 3_000_000
 
 
@@ -106,12 +106,12 @@ class _Pending:
             self.replaced.add(draft.replaces.pk)
 
     def has(self, origin: NewSource, file_hash: str) -> bool:
-        """Whether a draft is of the same source or of the same bytes."""
+        """Return whether a draft has the same source or the same bytes."""
         return (origin.collection, file_hash) in self._hashes or (origin.collection, origin.source) in self.sources
 
 
 class Pipeline:
-    """Takes files in for one tenant. The caller holds the library for writing."""
+    """Ingests files for one tenant. The caller holds the library for writing."""
 
     def __init__(
         self,
@@ -142,10 +142,10 @@ class Pipeline:
         self._published = False
         self._is_embedder_away = False
         self._tries = 0
-        """How often the embedder may still be slow before it is not tried beforehand any more."""
+        """How often the embedder may be slow before it is no longer tried beforehand."""
         self._indexed = 0
         self._progress = (0, 0)
-        """Files that were read, and those that are left."""
+        """Files that were read, and those that remain."""
         self._on_text: Callable[[Added], object] = lambda _: None
         self._batch_chunks = FIRST_BATCH
 
@@ -194,7 +194,7 @@ class Pipeline:
         yield from self._complete(self._now())
 
     def _now(self) -> Generation:
-        """The generation that serves, as far as is known."""
+        """Return the current generation, as far as known."""
         assert self._serving is not None
         return self._serving
 
@@ -202,7 +202,7 @@ class Pipeline:
         return open_generation(self._store, self._user_id, self._embedder)
 
     def recut(self, rows: Sequence[DocumentRow], chunker_of: ChunkerOf) -> Iterator[Added]:
-        """Cut documents again from their stored text, each into a new version of itself."""
+        """Chunk documents again from their stored text, each into a new version of itself."""
         self._serving = self._generation()
         for row in rows:
             self._pending.add(self._recut(row, chunker_of(row.document.collection, row.document.mime)))
@@ -213,7 +213,7 @@ class Pipeline:
 
     def _recut(self, row: DocumentRow, chunker: Chunker) -> _Work:
         document = row.document
-        # The parser's part of the version stays: it is the text that was parsed then.
+        # The version keeps its parser part: that parser made the text.
         pipeline, parser, parser_version, *_ = document.ingestion_version.split("/")
         made_by = (pipeline, parser, parser_version, chunker_fingerprint(chunker), self._embedder.fingerprint)
         draft = Draft(
@@ -253,8 +253,8 @@ class Pipeline:
         if self._pending.has(origin, file_hash):
             yield from self._flush()
         kind = sniff(origin.path, origin.filename, file.content) if not origin.mime else Sniffed(origin.mime)
-        chosen = origin.chunker
-        chunker_of = chunker_of if chosen is None else lambda *_: chosen
+        fixed = origin.chunker
+        chunker_of = chunker_of if fixed is None else lambda *_: fixed
         chunker = chunker_of(origin.collection, kind.mime)
         version = self.ingestion_version(kind.mime, chunker)
         same = self._known.by_hash(origin.collection, file_hash)
@@ -266,10 +266,15 @@ class Pipeline:
             self._leave(origin, same.pk)
             return
         renamed = same is not None and origin.rename and _is_renamed(origin, same.document)
-        wanted = same is not None and origin.mime in ("", same.document.mime) and not (origin.renew or renamed)
-        if same is not None and wanted and same.document.status in _SERVED and self._is_up_to_date(same, chunker_of):
+        is_reusable = same is not None and origin.mime in ("", same.document.mime) and not (origin.renew or renamed)
+        if (
+            same is not None
+            and is_reusable
+            and same.document.status in _SERVED
+            and self._is_up_to_date(same, chunker_of)
+        ):
             try:
-                yield from self._found_again(origin, same)
+                yield from self._report_stored(origin, same)
             except NotFound:  # deleted this moment
                 self._elsewhere.append((origin, None))
             return
@@ -301,7 +306,7 @@ class Pipeline:
             yield Added(origin.source, draft.document_id or None, "failed", 0, error.info())
             return
         if self._is_left_to_another(draft):
-            yield from self._left(work)
+            yield from self._hand_over(work)
             return
         self._pending.add(work)
         if self._is_full():
@@ -319,18 +324,18 @@ class Pipeline:
             if derive is None:
                 draft.title = document_title(source.filename, item)
                 described = build_describer(source.mime, draft.metadata, draft.title)
-                named = named_in_prefix(draft.title, source.mime, draft.metadata)
+                name = name_for_prefix(draft.title, source.mime, draft.metadata)
                 chunker = self._able_chunker(work, chunker, item, source.mime)
-                cut_by = self._made_with(source.mime, chunker)[2]
-                derive = Deriver(chunker, draft.file_hash, named, described, fingerprint=cut_by)
+                cut_by = self._choose_version(source.mime, chunker)[2]
+                derive = Deriver(chunker, draft.file_hash, name, described, fingerprint=cut_by)
                 work.language = stated_language(item.text)
             self._derive(work, derive, item)
             self._on_progress(Progress("parsing", item.end, 0, work.origin.source))
             if len(draft.chunks) >= self._batch_chunks or draft.characters() >= BATCH_CHARACTERS:
                 yield from self._flush()
-                began, count = time.monotonic(), len(draft.chunks)
+                start, count = time.monotonic(), len(draft.chunks)
                 self._write_ahead([draft])
-                self._adapt(count, time.monotonic() - began)
+                self._adapt(count, time.monotonic() - start)
                 if self._is_left_to_another(draft):
                     return
         if report is None or derive is None or derive.count == 0:
@@ -347,9 +352,9 @@ class Pipeline:
         )
 
     def _able_chunker(self, work: _Work, chunker: Chunker, part: Part, mime: str) -> Chunker:
-        """Return the chunker; or rules instead of one whose embedder is unavailable.
+        """Return the chunker, or rules if its embedder is unavailable.
 
-        The version of the document records that: it is outdated, and `resume` cuts it again once the embedder is back.
+        The version of the document records that: it is outdated, and `resume` chunks it again with the embedder.
         """
         if not getattr(chunker, "asks_embedder", False):
             return chunker
@@ -368,7 +373,7 @@ class Pipeline:
     def _is_left_to_another(draft: Draft) -> bool:
         return draft.elsewhere is not None or draft.refused is not None
 
-    def _left(self, work: _Work) -> Iterator[Added]:
+    def _hand_over(self, work: _Work) -> Iterator[Added]:
         """Handle a draft that another writer holds: look up the same bytes again at the end; do not write others."""
         if work.draft.elsewhere is not None:
             self._leave(work.origin, work.draft.elsewhere)
@@ -389,7 +394,7 @@ class Pipeline:
     def _place(
         self, origin: NewSource, same: DocumentRow | None, before: DocumentRow | None
     ) -> tuple[DocumentRow | None, AddStatus]:
-        """Which document this is the next version of, if any: that of the same bytes, else the one of its source."""
+        """Find the document to replace, if any: that of the same bytes, else the one of its source."""
         if same is not None:
             return same, "ready" if same.current is None else "replaced"
         if before is None:
@@ -399,19 +404,19 @@ class Pipeline:
         return before, "ready" if before.current is None else "replaced"
 
     def _shares_with_pending(self, before: DocumentRow | None, origin: NewSource) -> bool:
-        """Whether a source's document has another source with a new version on its way: which leaves it to this one."""
+        """Return whether another source of the same document has a new version under way: that one replaces it then."""
         if before is None or not self._pending.works:
             return False
         return any((origin.collection, other) in self._pending.sources for other in self._others(before, origin))
 
     def _others(self, row: DocumentRow, origin: NewSource) -> set[str]:
-        """The other sources of a document; none of one that has just been deleted."""
+        """Return the other sources of a document; none if it has just been deleted."""
         with suppress(NotFound):
             return set(self._store.documents.sources(self._user_id, row.document.id)) - {origin.source}
         return set()
 
-    def _found_again(self, origin: NewSource, same: DocumentRow) -> Iterator[Added]:
-        """The same bytes are here, made as they would be made now."""
+    def _report_stored(self, origin: NewSource, same: DocumentRow) -> Iterator[Added]:
+        """Report bytes that are stored, and were made as they would be made now."""
         added = self._build_duplicate(origin, same)
         if same.document.status in TAKEN_IN:
             yield added
@@ -448,16 +453,16 @@ class Pipeline:
 
     def ingestion_version(self, mime: str, chunker: Chunker) -> str:
         """Return the fingerprints for a new document of a type."""
-        return self._made_with(mime, chunker)[1]
+        return self._choose_version(mime, chunker)[1]
 
-    def _made_with(self, mime: str, chunker: Chunker) -> tuple[Chunker, str, str]:
-        """The chunker, the version of a document that it cuts, and its fingerprint."""
-        known = self._versions.get((mime, id(chunker)))  # keep the chunker, so no other gets its number
-        if known is None:
+    def _choose_version(self, mime: str, chunker: Chunker) -> tuple[Chunker, str, str]:
+        """Return the chunker, the version of a document that it cuts, and its fingerprint."""
+        cached = self._versions.get((mime, id(chunker)))  # keep the chunker, so no other gets its number
+        if cached is None:
             cut_by = chunker_fingerprint(chunker)
             made_with = (str(PIPELINE_VERSION), parser_fingerprint(mime), cut_by, self._embedder.fingerprint)
-            known = self._versions[mime, id(chunker)] = (chunker, "/".join(made_with), cut_by)
-        return known
+            cached = self._versions[mime, id(chunker)] = (chunker, "/".join(made_with), cut_by)
+        return cached
 
     # ── many files
 
@@ -465,11 +470,11 @@ class Pipeline:
         return self._pending.chunks >= self._batch_chunks or self._pending.characters >= BATCH_CHARACTERS
 
     def _flush(self) -> Iterator[Added]:
-        """Write all that is pending and index its words. What needs no vectors is reported; the rest waits for them."""
+        """Write all pending documents and index their words. Report those that need no vectors; the rest waits."""
         works, self._pending = self._pending.works, _Pending()
         if not works:
             return
-        began, count = time.monotonic(), sum(len(work.draft.chunks) for work in works)
+        start, count = time.monotonic(), sum(len(work.draft.chunks) for work in works)
         try:
             self._write_replacements_ahead([work.draft for work in works])
             self._embed_quickly([work.draft for work in works])
@@ -485,10 +490,10 @@ class Pipeline:
         behind = self._is_worth_a_process(works)
         with tracing.span("index", documents=len(works), chunks=count):
             (self._store.publish_behind if behind else self._store.publish)(self._user_id, self._now())
-        self._adapt(count, time.monotonic() - began)
+        self._adapt(count, time.monotonic() - start)
         for work in works:
             if self._is_left_to_another(work.draft):
-                yield from self._left(work)
+                yield from self._hand_over(work)
             elif work.draft.waits:
                 self._waiting.append((work.draft.handle.pk, _build_added(work)))
                 self._on_text(_build_added(work))
@@ -536,7 +541,7 @@ class Pipeline:
             self._embed(wanted)
 
     def _embed_quickly(self, drafts: Sequence[Draft]) -> None:
-        """Make vectors before their texts are written, while the embedder is quick: these are then ready at once."""
+        """Make vectors before their texts are written, if the embedder is fast: the texts are then ready at once."""
         if not self._tries or self._is_embedder_away:
             return
         inputs = [each for draft in drafts for each in _inputs(draft, self._embedder)]
@@ -546,14 +551,14 @@ class Pipeline:
                 self._tries -= 1
                 return
 
-    def _embed(self, wanted: Mapping[bytes, Sequence[str]]) -> float:
-        """Embed inputs whose texts are not served yet, and return the embedder's time. If it fails, words find these
+    def _embed(self, inputs: Mapping[bytes, Sequence[str]]) -> float:
+        """Embed inputs whose texts are not published yet, and return the embedder's time. If it fails, words find these
         texts, and vectors follow."""
         try:
             return embed_missing(
                 self._store,
                 self._now(),
-                wanted,
+                inputs,
                 embedder=self._embedder,
                 batch=self._embed_batch,
                 on_progress=self._on_progress,
@@ -565,7 +570,7 @@ class Pipeline:
             return 0.0
 
     def _begin_again(self, works: Sequence[_Work]) -> None:
-        """The library was indexed again while these were read: they are made for the generation that serves now."""
+        """Ingest these again for the current generation: the library was reindexed while they were read."""
         self._known.forget()
         self._serving = self._generation()
         self._elsewhere.extend((work.origin, None) for work in works)
@@ -598,7 +603,7 @@ class Pipeline:
         except (StoreError, DocumentError):
             raise
         except FootnotesError as error:
-            yield from self._paused(error.info())
+            yield from self._pause(error.info())
         except BaseException:
             with suppress(StoreError):
                 self._store.vectors.set_waiting(self._user_id, "queued", _STOPPED.info())
@@ -618,8 +623,8 @@ class Pipeline:
         note = f"not in the vector database yet ({failure.code}: {failure.message}); it catches up by itself"
         return replace(added, status="indexing", warnings=(*added.warnings, note))
 
-    def _paused(self, error: ErrorInfo) -> Iterator[Added]:
-        """The embedder does not work. Nothing is lost: texts are found by their words, and their vectors wait."""
+    def _pause(self, error: ErrorInfo) -> Iterator[Added]:
+        """Handle an unavailable embedder. Nothing is lost: words find the texts, and their vectors wait."""
         self._store.vectors.set_waiting(self._user_id, "queued", error)
         later = replace(error, remedy=f"{error.remedy} Then run `footnotes resume`: until then words find it.")
         paused, self._waiting = self._waiting, []
@@ -652,5 +657,5 @@ def _build_added(work: _Work) -> Added:
 
 def _is_renamed(origin: NewSource, document: Document) -> bool:
     """Return whether the same bytes have another name, or other metadata, than the stored document."""
-    known = {key: value for key, value in document.metadata.items() if key != "language"}
-    return document.filename != origin.filename or known != dict(origin.metadata)
+    metadata = {key: value for key, value in document.metadata.items() if key != "language"}
+    return document.filename != origin.filename or metadata != dict(origin.metadata)

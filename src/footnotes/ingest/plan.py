@@ -66,7 +66,7 @@ def make_plan(seen: Mapping[str, Seen], known: Mapping[str, KnownSource], looks:
 
 
 def archive_of(source: str) -> str | None:
-    """The archive a source is a member of, if it is one."""
+    """Return the archive that contains a source, if there is one."""
     archive, inside, _ = source.partition(INSIDE)
     return archive if inside and has_archive_name(archive) else None
 
@@ -119,7 +119,7 @@ def _same(before: Signature | None, now: Signature) -> bool:
 def _find_moves(
     plan: Plan, seen: Mapping[str, Seen], known: Mapping[str, KnownSource], hashes: dict[str, str], looks: Looks
 ) -> None:
-    """Content that disappeared under one name and appeared under another has moved; two files may also swap names."""
+    """Find moved content: it disappeared under one name and appeared under another. Two files may also swap names."""
     left = [before for before in plan.gone if archive_of(before.source) is None]
     left += [known[source] for source in plan.changed if source in hashes]
     vacated: dict[str, list[KnownSource]] = {}
@@ -138,14 +138,14 @@ def _find_moves(
 
 
 def _settle_moves(plan: Plan) -> None:
-    """A name that was taken by another file is only free when its own content has moved on too."""
+    """Drop each move whose new name belongs to another file, unless that file's content moved too."""
     added = set(plan.added)
     while blocked := [old for old, new in plan.moved.items() if new not in added and new not in plan.moved]:
         for old in blocked:
             del plan.moved[old]
     arrived = set(plan.moved.values())
     plan.added = [source for source in plan.added if source not in arrived]
-    # A name that was vacated and taken by something new holds a new document.
+    # A name that was vacated and reused by something new holds a new document.
     plan.changed = [source for source in plan.changed if source not in arrived]
     plan.gone = [before for before in plan.gone if before.source not in plan.moved]
 

@@ -30,7 +30,7 @@ class ReadFile:
 
 
 def read_together(sources: Iterable[NewSource], max_bytes: int) -> Iterator[list[ReadFile]]:
-    """Files in their order, as many at a time as are read in a moment."""
+    """Yield files in order, as many at a time as are read in a moment."""
     group: list[ReadFile] = []
     size = 0
     for origin in sources:
@@ -95,7 +95,7 @@ class DocumentLookup:
         return self._store.documents.find_by_source(self._user_id, collection, source)
 
     def forget(self) -> None:
-        """Ask again for each from now on: documents may have changed."""
+        """Look up each file separately from now on: documents may have changed."""
         self._by_hash, self._by_source = {}, {}
 
     def forget_written(self, drafts: Iterable[Draft]) -> None:

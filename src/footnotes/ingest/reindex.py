@@ -8,7 +8,7 @@ from contextlib import suppress
 from footnotes.embed import Embedder
 from footnotes.embed.metric import stored_dimensions
 from footnotes.errors import NotFound, StoreLocked
-from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint, named_in_prefix
+from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint, name_for_prefix
 from footnotes.ingest.embedding import check_embedder, embed_missing
 from footnotes.ingest.pieces import pieces_to_embed
 from footnotes.ingest.wiki.chunks import build_describer
@@ -79,10 +79,10 @@ class Reindex:
         self, embedder_of: Callable[[str], Embedder], *, choices: Mapping[str, Sequence[str | None]]
     ) -> dict[str, object]:
         """Switch to the newest kept generation, after adding newer documents to it."""
-        kept = [g for g in self._store.generations.all(self._user_id) if g.state == "kept"]
-        if not kept:
+        generations = [g for g in self._store.generations.all(self._user_id) if g.state == "kept"]
+        if not generations:
             raise NotFound("no earlier generation was kept", remedy="Reindex with --keep to be able to go back.")
-        target = kept[-1]
+        target = generations[-1]
         self._embedder = embedder_of(target.embedder)
         check_embedder(target, self._embedder)
         documents, embedded = self._fill(target)
@@ -114,7 +114,7 @@ class Reindex:
         return {"chunkers": {name: chunker_fingerprint(self._chunker_of(name, "text/plain")) for name in names}}
 
     def _fill(self, generation: Generation) -> tuple[int, int]:
-        """Chunks and vectors for every document that has none in this generation yet."""
+        """Build chunks and vectors for every document that has none in this generation yet."""
         rows = self._store.generations.to_fill(self._user_id, generation)
         embedded = 0
         for number, row in enumerate(rows):
@@ -128,18 +128,18 @@ class Reindex:
     def _fill_one(self, generation: Generation, row: DocumentRow) -> int:
         chunker = self._chunker_of(row.document.collection, row.document.mime)
         described = build_describer(row.document.mime, row.document.metadata, row.document.title)
-        named = named_in_prefix(row.document.title, row.document.mime, row.document.metadata)
-        derive = Deriver(chunker, row.document.file_hash, named, described)
-        made: list[ChunkDraft] = []
+        name = name_for_prefix(row.document.title, row.document.mime, row.document.metadata)
+        derive = Deriver(chunker, row.document.file_hash, name, described)
+        drafts: list[ChunkDraft] = []
         embedded = 0
         for part in self._store.documents.parts(self._user_id, row.document.id):
             fresh = list(derive.chunks(part))
             embedded += self._embed(generation, {chunk.input_hash: self._pieces(chunk, text) for chunk, text in fresh})
-            made.extend(chunk for chunk, _ in fresh)
+            drafts.extend(chunk for chunk, _ in fresh)
         # The parser's part of the ingestion version stays; it is the text that was parsed then.
         pipeline, parser, parser_version, *_ = row.document.ingestion_version.split("/")
         version = "/".join((pipeline, parser, parser_version, chunker_fingerprint(chunker), generation.fingerprint))
-        self._store.generations.fill(self._user_id, generation, row, made, version)
+        self._store.generations.fill(self._user_id, generation, row, drafts, version)
         return embedded
 
     def _pieces(self, chunk: ChunkDraft, text: str) -> tuple[str, ...]:

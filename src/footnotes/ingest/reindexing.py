@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypedDict
 
-from footnotes.errors import OptionError, ReindexRefused
+from footnotes.errors import FootnotesError, OptionError, ReindexRefused
 from footnotes.ingest.choosing import Choices
 from footnotes.ingest.context import IngestContext
 from footnotes.ingest.journal import Journal
 from footnotes.ingest.reindex import Reindex
 from footnotes.ingest.transfer import is_imported
-from footnotes.ingest.work import NewSource, OnProgress, both, quiet
+from footnotes.ingest.work import NewSource, OnProgress, both, hash_file, quiet
 from footnotes.types import Document, JobKind
 
 Gate = Callable[[int], dict[str, object]]
-"""Given the number of the new generation before the switch; raises to refuse it."""
+"""Receives the number of the new generation before the switch; raises to refuse it."""
 
 
 class ReindexOptions(TypedDict, total=False):
@@ -25,21 +26,24 @@ class ReindexOptions(TypedDict, total=False):
     collection: str | None
     chunker: str | None
     chunker_options: Mapping[str, Any] | None
-    """Without the name of a chunker, for the one that is chosen already."""
+    """Without the name of a chunker: for the chosen one."""
     embedder: str | None
     outdated: bool
-    """Only documents that were made by an older version or another chunker, in the generation that serves; all of them
-    where another model is set."""
+    """Only outdated documents of the current generation: made by an older version or another chunker; all of them
+    if another model is set."""
+    from_files: bool
+    """Parse again also from the files documents were added from, if unchanged. Not for callers over a network: they
+    name the source of a document themselves."""
     documents: Sequence[str] | None
-    """Only these, by id, in the generation that serves."""
+    """Only these, by id, in the current generation."""
     keep: bool
-    """Keep the generation that served, for a rollback."""
+    """Keep the previous generation, for a rollback."""
     gate: Gate | None
     on_progress: OnProgress | None
 
 
 class Reindexing:
-    """Makes documents again for one tenant of a library."""
+    """Rebuilds documents for one tenant of a library."""
 
     def __init__(self, context: IngestContext) -> None:
         self._context = context
@@ -50,15 +54,16 @@ class Reindexing:
         """Build the next generation from stored text beside the current one, then switch in one step."""
         collection, chunker, embedder = options.get("collection"), options.get("chunker"), options.get("embedder")
         on_progress, gate = options.get("on_progress"), options.get("gate")
-        chosen = dict(options.get("chunker_options") or {}) or None
-        if chosen and chunker is None:
-            chunker = self._chosen_chunker(collection)
+        chunker_options = dict(options.get("chunker_options") or {}) or None
+        if chunker_options and chunker is None:
+            chunker = self._find_chunker(collection)
         if (ids := options.get("documents")) is not None:
-            return self._remake([self._document(document_id) for document_id in ids], on_progress)
+            return self._remake([self._document(document_id) for document_id in ids], options)
         if options.get("outdated") and embedder is None and chunker is None and not self._is_model_changed():
             found = [one for one in self.outdated() if collection in (None, one.collection)]
-            return self._remake(found, on_progress)
-        choice = {"collection": collection, "chunker": chunker, "chunker_options": chosen}
+            version_of = self._versions()
+            return self._remake([one for one in found if self._can_improve(one, version_of(one), options)], options)
+        choice = {"collection": collection, "chunker": chunker, "chunker_options": chunker_options}
         request = {**choice, "embedder": embedder, "keep": options.get("keep", False), "gated": gate is not None}
         return self.rebuild(request, gate, on_progress)
 
@@ -70,9 +75,9 @@ class Reindexing:
         with self._context.writing("reindexing"), self.journal("reindex", request, run) as journal:
             choices = self._store.generations.choices(self._user)
             if chunker is not None:
-                made = self._context.chunkers.made(chunker, options)
-                written = json.dumps(dict(options or {}), sort_keys=True)
-                choices |= {name: [made.name, written] for name in ([collection] if collection else choices)}
+                built = self._context.chunkers.build(chunker, options)
+                options_json = json.dumps(dict(options or {}), sort_keys=True)
+                choices |= {name: [built.name, options_json] for name in ([collection] if collection else choices)}
             self._store.generations.remember_choices(self._user)
             rebuild = self._builder(request["embedder"], both(journal.progress, on_progress), choices)
             result = rebuild.run(keep=request["keep"], gate=gate, choices=choices)
@@ -86,24 +91,28 @@ class Reindexing:
             return self._builder(None, on_progress, choices).rollback(self._context.embedders.get, choices=choices)
 
     def journal(self, kind: JobKind, request: Mapping[str, Any], run: int = 0) -> Journal:
-        """The journal of a run, begun or gone on with."""
+        """Start or continue the journal of a run."""
         what = ", ".join(map(str, request.get("paths") or [])) or str(request.get("collection") or "everything")
         return Journal(self._store, self._user, kind=kind, source=what, request=request, run=run)
 
     def outdated(self) -> list[Document]:
-        """Documents that were made by an older parser, or by another chunker or model than is set now."""
-        pipeline, chunker_of = self._context.pipeline(None), self._context.chunker_of()
+        """List documents made by an older parser, or by another chunker or model than is set now."""
+        version_of = self._versions()
         return [
             document
             for document in self._store.documents.all(self._user)
             if document.status == "ready"
             and not is_imported(document)
-            and document.ingestion_version
-            != pipeline.ingestion_version(document.mime, chunker_of(document.collection, document.mime))
+            and document.ingestion_version != version_of(document)
         ]
 
+    def _versions(self) -> Callable[[Document], str]:
+        """Return a function that gives the version a document would have if it were added now."""
+        pipeline, chunker_of = self._context.pipeline(None), self._context.chunker_of()
+        return lambda one: pipeline.ingestion_version(one.mime, chunker_of(one.collection, one.mime))
+
     def count_outdated(self) -> int:
-        """How many documents `outdated` names; counted again only when the library has changed."""
+        """Count the documents of `outdated`; counts again only if the library has changed."""
         stamp = f"{self._store.view(self._user).stamp} {self._store.generations.choices(self._user)}"
         if self._counted is None or self._counted[0] != stamp:
             self._counted = (stamp, len(self.outdated()))
@@ -112,7 +121,7 @@ class Reindexing:
     def _document(self, document_id: str) -> Document:
         return self._store.documents.find(self._user, document_id).document
 
-    def _chosen_chunker(self, collection: str | None) -> str:
+    def _find_chunker(self, collection: str | None) -> str:
         """Return the chunker of a collection, or of all of them if they use the same."""
         choices = self._store.generations.choices(self._user)
         names = {choice[0] for name, choice in choices.items() if collection in (None, name)} or {None}
@@ -125,24 +134,36 @@ class Reindexing:
         serving = self._store.generations.serving(self._user)
         return serving is not None and serving.fingerprint != self._context.embedders.get().fingerprint
 
-    def _remake(self, found: Sequence[Document], on_progress: OnProgress | None) -> dict[str, Any]:
-        """Rebuild documents: from stored originals, else from their stored text."""
-        originals = self._store.originals
+    def _find_file(self, document: Document, options: ReindexOptions) -> Path | None:
+        """Return the stored original of a document, else on request the unchanged file it was added from."""
+        if self._store.originals.has(self._user, document.id):
+            return self._store.originals.find(self._user, document.id)
+        if not options.get("from_files"):
+            return None
+        path = Path(document.source)
+        try:
+            is_file = path.is_absolute() and path.is_file()
+            is_same = is_file and hash_file(path, document.bytes)[0] == document.file_hash
+        except (OSError, ValueError, FootnotesError):
+            return None
+        return path if is_same else None
+
+    def _can_improve(self, document: Document, version: str, options: ReindexOptions) -> bool:
+        """Return whether rebuilding changes a document: without its file, an older parser's text stays as it is."""
+        is_cut_alike = _without_parser(document.ingestion_version) == _without_parser(version)
+        return not is_cut_alike or self._find_file(document, options) is not None
+
+    def _remake(self, found: Sequence[Document], options: ReindexOptions) -> dict[str, Any]:
+        """Rebuild documents: from their files, else from their stored text."""
+        on_progress = options.get("on_progress")
+        files = {one.id: path for one in found if (path := self._find_file(one, options)) is not None}
         with self._context.writing("reindexing"):
             pipeline, chunker_of = self._context.pipeline(on_progress), self._context.chunker_of()
-            kept = [one for one in found if originals.has(self._user, one.id)]
-            rows = [self._store.documents.find(self._user, one.id) for one in found if one not in kept]
+            rows = [self._store.documents.find(self._user, one.id) for one in found if one.id not in files]
             sources = [
-                NewSource(
-                    originals.find(self._user, one.id),
-                    one.source,
-                    one.filename,
-                    one.collection,
-                    one.metadata,
-                    one.mime,
-                    renew=True,
-                )
-                for one in kept
+                NewSource(files[one.id], one.source, one.filename, one.collection, one.metadata, one.mime, renew=True)
+                for one in found
+                if one.id in files
             ]
             done = [*pipeline.add(sources, chunker_of), *pipeline.recut(rows, chunker_of)]
         if failed := [added.error for added in done if added.error is not None]:
@@ -166,3 +187,9 @@ class Reindexing:
             embed_batch=self._context.settings.embed_batch,
             on_progress=on_progress or quiet,
         )
+
+
+def _without_parser(version: str) -> list[str]:
+    """Return the parts of an ingestion version that do not name the parser: pipeline, chunker, embedder."""
+    pipeline, _, _, *rest = version.split("/")
+    return [pipeline, *rest]

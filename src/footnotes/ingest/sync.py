@@ -13,7 +13,7 @@ from typing import get_args
 
 from footnotes.errors import SourceUnreadable, SyncRefused
 from footnotes.ingest.archive import is_archive
-from footnotes.ingest.ingestor import Ingestor, IngestTarget, made_by
+from footnotes.ingest.ingestor import Ingestor, IngestTarget, program_version
 from footnotes.ingest.names import as_text
 from footnotes.ingest.plan import Looks, Plan, Seen, archive_of, make_plan, may_change
 from footnotes.ingest.walk import Skipped, walk
@@ -60,7 +60,7 @@ class SyncPass(ABC):
     def run(self, plan: Plan) -> Iterator[Followed]:
         """Carry a plan out."""
 
-    def said(self, plan: Plan) -> Iterator[Followed]:
+    def preview(self, plan: Plan) -> Iterator[Followed]:
         """Return the results that a plan would have, for a dry run."""
         for old, new in plan.moved.items():
             yield self._build_moved(old, new)
@@ -76,7 +76,7 @@ class SyncPass(ABC):
         return self._target.is_current(known.mime or "", known.ingestion_version or "")
 
     def _refuse_to_empty(self, plan: Plan) -> None:
-        """All files gone at once is a disk that is not mounted far more often than a wish."""
+        """Refuse to delete everything: far more often a disk is not mounted than a user wants that."""
         documents = [known for known in self._known.values() if known.document_id]
         gone = [known for known in plan.gone if known.document_id]
         if gone and len(gone) == len(documents) and (not self._seen or len(gone) >= MANY):
@@ -88,7 +88,7 @@ class SyncPass(ABC):
             yield from (_build_deleted(known) for known in gone if known.document_id)
 
     def _note(self, seen: Iterator[Origin] | list[Origin]) -> None:
-        self._origins.note(seen, made_by())
+        self._origins.note(seen, program_version())
 
     # ── saying
 
@@ -138,7 +138,7 @@ class FolderSync(SyncPass):
     def __init__(
         self, store: Store, user_id: str, ingestor: Ingestor, target: IngestTarget, folder: Path, *, max_file_bytes: int
     ) -> None:
-        super().__init__(store, user_id, ingestor, target, checked_root(folder), max_file_bytes=max_file_bytes)
+        super().__init__(store, user_id, ingestor, target, check_root(folder), max_file_bytes=max_file_bytes)
         self._avoid = store.folder
 
     def plan(self, *, delete_all: bool = False) -> Plan:
@@ -146,7 +146,7 @@ class FolderSync(SyncPass):
         self._look()
         self._known = self._origins.below(self._prefix)
         looks = Looks(self._hash, self._is_current, self._is_gone)
-        plan = make_plan(self._seen, self._known, looks, made_by())
+        plan = make_plan(self._seen, self._known, looks, program_version())
         if not delete_all:
             self._refuse_to_empty(plan)
         return plan
@@ -175,7 +175,7 @@ class FolderSync(SyncPass):
             if isinstance(item, Skipped):
                 self._skipped.append(item)
                 continue
-            with suppress(OSError):  # it disappeared in the meantime: the next pass sees that
+            with suppress(OSError):  # it disappeared in the meantime: the next pass handles that
                 now, status = time.time_ns(), item.lstat()
                 path = item
                 if stat.S_ISLNK(status.st_mode):
@@ -201,7 +201,7 @@ class FolderSync(SyncPass):
     # ── doing
 
     def _take(self, plan: Plan) -> Iterator[Followed]:
-        """New and changed files through the pipeline; how each looked is noted once it is in."""
+        """Ingest new and changed files; record the state of each once it is stored."""
         sources = [self._new_source(source) for source in (*plan.changed, *plan.added)]
         archives = [source for source in sources if is_archive(source.path, source.filename)]
         packed = {archive.source for archive in archives}
@@ -220,7 +220,7 @@ class FolderSync(SyncPass):
             yield from self._unpack(archive)
 
     def _unpack(self, archive: NewSource) -> Iterator[Followed]:
-        """The members of an archive that is new or has changed. Those it has no more go, if it could be read."""
+        """Ingest the members of a new or changed archive. Delete those that it no longer has, if it could be read."""
         there, broken = set[str](), None
         for added in self._ingestor.unpacked(archive, self._target):
             there.add(added.path)
@@ -251,21 +251,21 @@ class FolderSync(SyncPass):
 
 
 def synced(one: SyncPass, *, dry_run: bool, delete_all: bool, on_file: Callable[[Followed], None]) -> Synced:
-    """One pass from beginning to end, counted. With `dry_run` nothing is changed."""
-    began = time.monotonic()
+    """Make one pass from beginning to end, and count. With `dry_run` nothing is changed."""
+    start = time.monotonic()
     counts: dict[SyncStatus, int] = dict.fromkeys(get_args(SyncStatus), 0)
     files: list[Followed] = []
     plan = one.plan(delete_all=delete_all)
-    for followed in one.said(plan) if dry_run else one.run(plan):
+    for followed in one.preview(plan) if dry_run else one.run(plan):
         counts[followed.status] += 1
         if followed.status != "unchanged":
             files.append(followed)
             on_file(followed)
-    took = round((time.monotonic() - began) * 1000, 1)
-    return Synced(as_text(one.root), tuple(files), counts, dry_run, took)
+    milliseconds = round((time.monotonic() - start) * 1000, 1)
+    return Synced(as_text(one.root), tuple(files), counts, dry_run, milliseconds)
 
 
-def checked_root(folder: Path) -> Path:
+def check_root(folder: Path) -> Path:
     """Resolve the folder to sync. A missing folder is an error and deletes nothing."""
     try:
         root = folder.expanduser().resolve(strict=True)

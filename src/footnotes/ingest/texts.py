@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from footnotes.errors import OptionError
-from footnotes.ingest.names import as_text, checked_metadata, safe_filename
+from footnotes.ingest.names import as_text, check_metadata, safe_filename
 from footnotes.ingest.work import NewSource
 from footnotes.parse.sniff import is_text_in_memory
 from footnotes.store.files import write_bytes
@@ -26,28 +26,37 @@ def text_sources(
     sources: Sequence[str] | None,
     metadata: Metadata | Sequence[Metadata] | None,
 ) -> list[NewSource]:
-    """Texts as sources. Those that no parser reads from memory get a file in the folder."""
+    """Prepare texts as sources. Those that no parser reads from memory get a file in the folder."""
     if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
         raise OptionError("texts must be a list of strings", remedy="Use `add_text` for the bytes of a file.")
-    for what, given in (("filenames", filenames), ("sources", sources)):
-        if given is not None and (isinstance(given, str) or len(given) != len(texts)):
+    for what, values in (("filenames", filenames), ("sources", sources)):
+        if values is not None and (isinstance(values, str) or len(values) != len(texts)):
             raise OptionError(f"{what} must be a list as long as texts, which has {len(texts):,}")
-    said = _metadata_of_each(metadata, len(texts))
+    metadata_of_texts = _metadata_of_each(metadata, len(texts))
     contents = [text.encode("utf-8", "replace") for text in texts]
     names = [safe_filename(name) for name in filenames] if filenames else list(map(name_of_text, contents))
-    named = [as_text(source) for source in sources] if sources else [f"text:{name}" for name in names]
-    if (sources or filenames) and len(set(named)) < len(named):
-        twice = next(name for number, name in enumerate(named) if name in named[:number])
+    source_names = [as_text(source) for source in sources] if sources else [f"text:{name}" for name in names]
+    if (sources or filenames) and len(set(source_names)) < len(source_names):
+        twice = next(name for number, name in enumerate(source_names) if name in source_names[:number])
         raise OptionError(f"the source {twice[:80]!r} occurs twice", remedy="Pass a different source for every text.")
-    made = (
-        NewSource(folder / f"text-{number}", named[number], names[number], collection, said[number], content=content)
+    built = (
+        NewSource(
+            folder / f"text-{number}",
+            source_names[number],
+            names[number],
+            collection,
+            metadata_of_texts[number],
+            content=content,
+        )
         for number, content in enumerate(contents)
     )
-    return [origin if is_text_in_memory(origin.filename, origin.content or b"") else on_disk(origin) for origin in made]
+    return [
+        origin if is_text_in_memory(origin.filename, origin.content or b"") else on_disk(origin) for origin in built
+    ]
 
 
 def on_disk(origin: NewSource) -> NewSource:
-    """A source whose bytes are in its file."""
+    """Return a source whose bytes are in its file."""
     if origin.content is None:
         return origin
     write_bytes(origin.path, origin.content)
@@ -67,7 +76,7 @@ def name_of_text(content: bytes) -> str:
 
 def _metadata_of_each(metadata: Metadata | Sequence[Metadata] | None, count: int) -> list[Metadata]:
     if metadata is None or isinstance(metadata, Mapping):
-        return [checked_metadata(metadata or {})] * count
+        return [check_metadata(metadata or {})] * count
     if len(metadata) != count:
         raise OptionError(f"metadata must be one mapping, or a list of {count:,} of them")
-    return [checked_metadata(each) for each in metadata]
+    return [check_metadata(each) for each in metadata]

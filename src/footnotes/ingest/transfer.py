@@ -18,7 +18,7 @@ from footnotes.errors import ImportFormatError, SourceUnreadable, StoreUnavailab
 from footnotes.ingest.context import IngestContext
 from footnotes.ingest.derive import Deriver, chunker_fingerprint
 from footnotes.ingest.embedding import open_generation
-from footnotes.ingest.names import checked_collection, checked_metadata, is_name
+from footnotes.ingest.names import check_metadata, is_name, parse_collection
 from footnotes.ingest.waiting import WaitingDocuments
 from footnotes.ingest.work import OnProgress, Progress, quiet
 from footnotes.store import Store
@@ -29,7 +29,7 @@ from footnotes.types import Block, BlockKind, Chunk, Document, Filter, JsonValue
 FORMAT = "footnotes-export"
 VERSION = 1
 IMPORTED = "0/imported"
-"""How the version of a document begins whose text was not read here."""
+"""The beginning of the version of a document whose text was not parsed here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def is_imported(document: Document) -> bool:
 
 
 def export_lines(store: Store, user_id: str, *, where: Filter | None = None) -> Iterator[str]:
-    """The lines of an export, one at a time."""
+    """Yield the lines of an export, one at a time."""
     for line in _lines(store, user_id, where):
         yield json.dumps(line, ensure_ascii=False)
 
@@ -97,7 +97,7 @@ def import_library(
     The whole file is checked before the first document is added.
     """
     store, user, report = context.store, context.user, on_progress or quiet
-    into = None if collection is None else checked_collection(collection)
+    into = None if collection is None else parse_collection(collection)
     with context.writing("importing"):
         embedder, chunker_of = context.embedders.get(), context.chunker_of()
         total = sum(1 for _ in _documents(file))
@@ -178,7 +178,7 @@ def _check_fields(line: dict[str, Any]) -> None:
         raise ValueError("warnings are not a list of texts")
     if not is_name(line["collection"]):
         raise ValueError("the collection has an invalid name")
-    checked_metadata(line["metadata"])
+    check_metadata(line["metadata"])
 
 
 def _is_count(value: Any) -> bool:
@@ -187,8 +187,8 @@ def _is_count(value: Any) -> bool:
 
 def _block(raw: dict[str, Any]) -> Block:
     block = Block(**{**raw, "headings": tuple(raw["headings"])})
-    counts = (block.start, block.end, block.level, 1 if block.page is None else block.page)
-    if block.kind not in get_args(BlockKind) or not all(_is_count(count) for count in counts):
+    numbers = (block.start, block.end, block.level, 1 if block.page is None else block.page)
+    if block.kind not in get_args(BlockKind) or not all(_is_count(count) for count in numbers):
         raise ValueError("a block of unknown kind, or with invalid spans")
     if not all(isinstance(heading, str) for heading in block.headings) or not isinstance(block.attributes, dict):
         raise ValueError("a block with headings or attributes of the wrong type")
@@ -223,7 +223,7 @@ def _draft(line: dict[str, Any], chunker: Chunker, generation: Generation) -> Dr
         filename=line["filename"],
         file_hash=line["file_hash"],
         size=int(line.get("bytes") or 0),
-        # Its text is claimed, not read from these bytes: the file itself replaces it when it is added.
+        # Its text is claimed, not parsed from these bytes: adding the file itself replaces it.
         ingestion_version=f"{IMPORTED}/0/{chunker_fingerprint(chunker)}/{generation.fingerprint}",
         metadata=line["metadata"],
         parts=parts,

@@ -1,4 +1,4 @@
-"""Makes vectors for documents whose text is stored, batch after batch, until none waits.
+"""Makes vectors for documents whose text is stored, batch after batch, until none are left.
 
 The process that holds the library for writing does this, also for documents of earlier writers. Progress needs no
 record: documents without vectors are the remaining work.
@@ -24,7 +24,7 @@ BATCH_SECONDS = 4.0
 
 
 class WaitingDocuments:
-    """Embeds what waits in one tenant's library. The caller holds the library for writing."""
+    """Embeds waiting documents of one tenant's library. The caller holds the library for writing."""
 
     def __init__(
         self, store: Store, generation: Generation, *, embedder: Embedder, batch: int, on_progress: OnProgress
@@ -73,7 +73,7 @@ class WaitingDocuments:
             self._inputs[item.input_hash] = pieces_to_embed(item, item.text, self._embedder)
 
     def _gather(self, pk: int) -> None:
-        """Collect a large document's inputs, which are embedded on the way."""
+        """Collect a large document's inputs, and embed full batches on the way."""
         after = -1
         while found := self._inputs_after(pk, after):
             after = found[-1].index
@@ -97,7 +97,7 @@ class WaitingDocuments:
         inputs, self._inputs = self._inputs, {}
         if not inputs:
             return
-        began, before = time.monotonic(), self._done
+        start, before = time.monotonic(), self._done
 
         def report(progress: Progress) -> None:
             self._on_progress(Progress("embedding", before + progress.done, self._total))
@@ -112,5 +112,5 @@ class WaitingDocuments:
             known=self._known,
         )
         self._done += len(inputs)
-        fitting = int(len(inputs) * BATCH_SECONDS / max(time.monotonic() - began, 0.001))
+        fitting = int(len(inputs) * BATCH_SECONDS / max(time.monotonic() - start, 0.001))
         self._size = min(max(fitting, SMALLEST_BATCH), LARGEST_BATCH)

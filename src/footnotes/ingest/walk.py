@@ -1,4 +1,4 @@
-"""Paths → the files to ingest, and the skipped ones with the reason."""
+"""Finds the files to ingest at a path, and the skipped ones with the reason."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class _Ignored:
-    """The rules of one .gitignore, which speak of paths below its folder."""
+    """The rules of one .gitignore, for paths below its folder."""
 
     folder: Path
     rules: GitIgnoreSpec
@@ -38,7 +38,7 @@ class _Ignored:
 
 
 def walk(path: Path, *, avoid: Path | None = None) -> Iterator[Path | Skipped]:
-    """The files under a path in a stable order. A file named itself is always taken; `avoid` is never entered."""
+    """Yield the files under a path in a stable order. A file given itself is always included; `avoid` never is."""
     try:
         if path.is_file():
             yield path
@@ -53,7 +53,7 @@ def walk(path: Path, *, avoid: Path | None = None) -> Iterator[Path | Skipped]:
     yield from _folder(path, root, [], avoid.resolve() if avoid else None)
 
 
-def resolved(path: Path, folders: dict[str, str]) -> str:
+def resolve_path(path: Path, folders: dict[str, str]) -> str:
     """Resolve the real path of a file. `folders` are those visited: each is visited once."""
     folder, _, name = str(path).rpartition(os.sep)
     if path.is_symlink():

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from footnotes.errors import FootnotesError, Interrupted, SourceUnreadable
-from footnotes.ingest.sync import checked_root
+from footnotes.ingest.sync import check_root
 from footnotes.types import Synced
 
 DEBOUNCE_MS = 400
@@ -23,15 +23,15 @@ _CHANGES = ("added", "changed", "renamed", "deleted")
 Pass = Callable[[], Synced]
 
 
-def watching(once: Pass, folder: Path, *, avoid: Path, stop: threading.Event) -> Iterator[Synced | FootnotesError]:
-    """What each pass did, the first one always, later ones when there was anything; or why a pass could not be made.
+def watch_folder(once: Pass, folder: Path, *, avoid: Path, stop: threading.Event) -> Iterator[Synced | FootnotesError]:
+    """Yield the report of each pass: the first one always, later ones if anything changed; or why a pass failed.
 
-    A folder that is missing at the start is an error. One that goes away later is waited for.
+    A folder that is missing at the start is an error. If it disappears later, passes wait for it.
     """
-    root, first = checked_root(folder), True
+    root, first = check_root(folder), True
     while not stop.is_set():
         try:
-            root = checked_root(folder)
+            root = check_root(folder)
         except SourceUnreadable as error:
             if not first:
                 yield error
@@ -43,8 +43,8 @@ def watching(once: Pass, folder: Path, *, avoid: Path, stop: threading.Event) ->
             first = False
 
 
-def looking_again(once: Pass, *, every: float, stop: threading.Event) -> Iterator[Synced | FootnotesError]:
-    """Like `watching`, for a source without events: synced at intervals. A lasting error is reported once."""
+def watch_source(once: Pass, *, every: float, stop: threading.Event) -> Iterator[Synced | FootnotesError]:
+    """Like `watch_folder`, for a source without events: synced at intervals. A lasting error is reported once."""
     first, failing = True, ""
     while not stop.is_set():
         try:
@@ -86,7 +86,7 @@ def _passes(once: Pass, root: Path, avoid: Path, stop: threading.Event) -> Itera
 
 
 def _reports(root: Path, avoid: Path, stop: threading.Event) -> Iterator[bool]:
-    """Whether anything was reported, every half second; after a burst of changes has come to rest."""
+    """Yield whether anything changed, every half second; after a burst of changes has ended."""
     from watchfiles import Change, watch
 
     def matters(_: Change, path: str) -> bool:

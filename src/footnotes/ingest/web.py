@@ -33,7 +33,7 @@ _TYPES = {"application/xhtml+xml": HTML, "text/xml": "application/xml"}
 _FOLDER, _YOUNG_SECONDS = "footnotes-fetched-", 60.0
 
 KnownVersion = Callable[[str], tuple[Added, str | None, str | None] | None]
-"""A source → its entity tag and date, to request it conditionally; nothing if it must be read again."""
+"""Returns the entity tag and date of a source, to request it conditionally; nothing if it must be read again."""
 
 
 @dataclass(slots=True)
@@ -47,9 +47,9 @@ class Pages:
 
 def accepts(mime: str) -> bool:
     """Return whether a content type is worth reading: text, types with a parser, and archives."""
-    known = _TYPES.get(mime, mime)
+    mime_type = _TYPES.get(mime, mime)
     textual = mime.startswith("text/") or mime.endswith(("+xml", "+json", "/json", "/xml", "/javascript", "/yaml"))
-    return textual or known in _GENERIC or known in _PACKED or supported(known)
+    return textual or mime_type in _GENERIC or mime_type in _PACKED or supported(mime_type)
 
 
 def rules_from(settings: Settings) -> Rules:
@@ -63,7 +63,7 @@ def rules_from(settings: Settings) -> Rules:
 
 
 class Web:
-    """Fetches what addresses name, for one collection."""
+    """Fetches pages by address, for one collection."""
 
     def __init__(self, settings: Settings, collection: str, metadata: Metadata, known: KnownVersion) -> None:
         self._rules = rules_from(settings)
@@ -77,7 +77,7 @@ class Web:
         """Return the page of an address; for a sitemap, the pages that it lists."""
         with own_folder() as folder:
             batch, file = Pages(), folder / "page"
-            self._take(address, file, batch, named=True)
+            self._take(address, file, batch, is_named=True)
             if not file.exists() or not is_sitemap(file, self._rules.max_bytes):
                 yield batch
                 return
@@ -91,12 +91,12 @@ class Web:
             with own_folder() as folder:
                 batch = Pages()
                 for number, page in enumerate(pages[start : start + BATCH_PAGES]):
-                    self._take(page, folder / str(number), batch, named=False)
+                    self._take(page, folder / str(number), batch, is_named=False)
                 yield batch
 
-    def _take(self, address: str, file: Path, batch: Pages, *, named: bool) -> None:
+    def _take(self, address: str, file: Path, batch: Pages, *, is_named: bool) -> None:
         """Fetch one page into a batch. Pages of a sitemap that robots.txt forbids are skipped."""
-        began = time.time_ns()
+        start = time.time_ns()
         try:
             source = parse_url(address).text
             before = self._known(source)
@@ -104,7 +104,7 @@ class Web:
             found = self._client.fetch(source, file, **versions)
         except RobotsDisallowed as error:
             left_out = Added(address, None, "skipped", 0, None, ("not allowed by robots.txt",))
-            batch.results.append(Added(address, None, "failed", 0, error.info()) if named else left_out)
+            batch.results.append(Added(address, None, "failed", 0, error.info()) if is_named else left_out)
             return
         except DocumentError as error:
             batch.results.append(Added(as_text(address), None, "failed", 0, error.info()))
@@ -116,7 +116,7 @@ class Web:
         _transcode(file, found)
         metadata = {"url": found.url.text, **self._metadata}
         batch.sources.append(NewSource(file, source, filename_of(found), self._collection, metadata))
-        batch.origins[source] = Origin(source, began, None, found.etag, found.modified)
+        batch.origins[source] = Origin(source, start, None, found.etag, found.modified)
 
     def _list_pages(self, address: str, file: Path) -> tuple[list[str], list[Added]]:
         """Return the pages of a sitemap and of nested ones, and what was skipped."""
@@ -131,24 +131,24 @@ class Web:
                 pages += read_sitemap(file, self._rules.max_bytes, self._most + 1).pages
             except DocumentError as error:
                 results.append(Added(as_text(further), None, "failed", 0, error.info()))
-        kept: dict[str, None] = {}
+        addresses: dict[str, None] = {}
         for page in dict.fromkeys(pages):
             try:
                 if not same_site(home, parse_url(page)):
                     results.append(Added(page, None, "skipped", 0, None, ("a page of another site",)))
                     continue
-                kept.setdefault(parse_url(page).text)
+                addresses.setdefault(parse_url(page).text)
             except DocumentError as error:
                 results.append(Added(as_text(page), None, "failed", 0, error.info()))
-        if len(kept) > self._most:
+        if len(addresses) > self._most:
             reason = f"the sitemap lists more than {self._most:,} pages; the rest was left out (fetch_max_pages)"
             results.append(Added(address, None, "skipped", 0, None, (reason,)))
-        return list(kept)[: self._most], results
+        return list(addresses)[: self._most], results
 
 
 @contextmanager
 def own_folder() -> Iterator[Path]:
-    """A folder for fetched pages outside of the library, which is not locked while pages are fetched.
+    """Create a folder for fetched pages outside of the library, which is not locked while pages are fetched.
 
     A lock on it ends with the process; folders of dead processes are removed.
     """
@@ -202,7 +202,7 @@ def filename_of(page: Fetched) -> str:
 
 
 def _transcode(file: Path, page: Fetched) -> None:
-    """Text in the character set its server named, as UTF-8 with a mark: only the server's answer knew of it."""
+    """Convert text from the character set its server named to UTF-8 with a mark: the file itself does not tell it."""
     if not page.charset or not (page.mime.startswith("text/") or page.mime.endswith("xml")):
         return
     try:

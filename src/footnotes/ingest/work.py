@@ -67,7 +67,7 @@ def both(first: OnProgress, second: OnProgress | None) -> OnProgress:
 
 
 def quiet(_: object) -> None:
-    """A callback that ignores progress."""
+    """Ignore progress."""
 
 
 def embedding_input(prefix: str, text: str) -> str:
@@ -80,19 +80,19 @@ def input_hash(text: str) -> bytes:
 
 
 def chunk_id(file_hash: str, chunker: str, index: int, start: int, end: int) -> str:
-    """A function of content, options and version only: the same input gives the same id."""
+    """Compute an id from content, options and version only: the same input gives the same id."""
     name = f"{file_hash}/{chunker}/{index}/{start}/{end}"
     return "c" + hashlib.blake2b(name.encode(), digest_size=10).hexdigest()
 
 
 def hash_file(path: Path, max_bytes: int, name: str | None = None) -> tuple[str, int]:
-    """SHA-256 and size of a file, refused when it is empty or too large; `name` is what people know it by."""
-    known = name or path.name
+    """Compute SHA-256 and size of a file; raise if it is empty or too large. `name` is the name that users know."""
+    shown_name = name or path.name
     try:
         with path.open("rb") as file:
-            return _hash(file, known, max_bytes)
+            return _hash(file, shown_name, max_bytes)
     except OSError as error:
-        raise SourceUnreadable(f"{known} cannot be read ({error.strerror})") from error
+        raise SourceUnreadable(f"{shown_name} cannot be read ({error.strerror})") from error
 
 
 def _hash(file: BinaryIO, name: str, max_bytes: int) -> tuple[str, int]:

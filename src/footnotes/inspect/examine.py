@@ -31,7 +31,7 @@ _IMAGE_MARKS = {
 }
 _READ_BYTES = 1 << 20
 ChunkerFor: TypeAlias = Callable[[str], Chunker]
-"""A content type → its chunker."""
+"""Returns the chunker of a content type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Inspection:
 
     @property
     def tables(self) -> int:
-        """How many tables there are; consecutive rows under one header are one table."""
+        """The number of tables; consecutive rows under one header are one table."""
         return _count_tables(self.blocks)
 
     @property
@@ -114,7 +114,7 @@ def inspect_file(path: Path, chunker_for: ChunkerFor, *, limits: Limits, max_byt
         parts=tuple(parts),
         chunker=chunker.name,
         chunker_options=chunker.options,
-        chunks=tuple(made for part in parts for made in assemble(chunker.split(part), part, title=title)),
+        chunks=tuple(chunk for part in parts for chunk in assemble(chunker.split(part), part, title=title)),
         images=images,
         page_images=by_page,
         warnings=(*kind.warnings, *report.warnings),
@@ -135,7 +135,7 @@ def _size(path: Path, max_bytes: int) -> int:
 
 
 def _pages(report: Report, parts: Sequence[Part], images: Sequence[int]) -> Iterable[PageFacts]:
-    """Every page of a document that has some, those without text too."""
+    """Yield every page of a document with pages, including those without text."""
     by_page: dict[int, list[Block]] = {}
     for part in parts:
         for block in part.blocks:

@@ -1,6 +1,6 @@
-"""An inspection as one HTML page that needs nothing else: blocks and chunk boundaries on the text and on the pages.
+"""Renders an inspection as one self-contained HTML page: blocks and chunk boundaries on the text and on the pages.
 
-Nothing of the document is ever markup: all of it is escaped, and the page forbids scripts, frames and requests.
+All text of the document is escaped and never markup, and the page forbids scripts, frames and requests.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def html_page(found: Inspection, *, most_pages: int = 20) -> str:
 
 
 def escape_text(text: str) -> str:
-    """Text as text: escaped, and without characters that could draw or hide something."""
+    """Escape a text, and remove characters that could draw or hide something."""
     visible = "".join(char if char.isprintable() or char in "\n\t" else _stand_in(char) for char in text)
     return escape(visible, quote=True)
 
@@ -88,7 +88,7 @@ def _facts(found: Inspection) -> str:
 
 
 def _plain(value: object) -> str:
-    """A value of the metadata for people: lists with commas, times without the T."""
+    """Format a value of the metadata for people: lists with commas, times without the T."""
     return _TIME.sub(r"\1 \2", ", ".join(map(str, value)) if isinstance(value, list) else str(value))
 
 
@@ -102,7 +102,7 @@ def _pages(found: Inspection) -> str:
 def _chunk_facts(found: Inspection) -> str:
     if not found.chunks:
         return "0"
-    tokens = [made.tokens for made in found.chunks]
+    tokens = [chunk.tokens for chunk in found.chunks]
     sizes = f"{min(tokens)}–{max(tokens)} tokens, median {median(tokens):.0f}"
     return f"{len(tokens):,} by {escape_text(found.chunker)}<small>{sizes}</small>"
 
@@ -126,7 +126,7 @@ def _controls(found: Inspection) -> str:
 
 
 def _document(found: Inspection, most_pages: int) -> Iterator[str]:
-    """The text in its blocks, page by page if there are pages, with images of them if possible."""
+    """Yield the text in its blocks, page by page if there are pages, with page images if possible."""
     text, starts, page, left = found.text, page_starts(found), None, _MOST_CHARACTERS
     open_section = False
     for block, pieces in marks(found):
@@ -164,27 +164,29 @@ def _picture(found: Inspection, page: int, offset: int) -> str:
     spans = [(block.start - offset, block.end - offset) for block in blocks]
     spans += [(max(chunk.start - offset, 0), min(chunk.end, last) - offset) for _, chunk in chunks]
     try:
-        drawn = page_picture(found.path, page, spans, width=_PICTURE_WIDTH)
+        picture = page_picture(found.path, page, spans, width=_PICTURE_WIDTH)
     except FootnotesError as error:
         return f'<p class="note">{escape_text(error.message)}</p>'
-    return _figure(drawn, page, blocks, chunks)
+    return _figure(picture, page, blocks, chunks)
 
 
 def _figure(
-    drawn: PagePicture, page: int, blocks: Sequence[Block], chunks: Sequence[tuple[int, AssembledChunk]]
+    picture: PagePicture, page: int, blocks: Sequence[Block], chunks: Sequence[tuple[int, AssembledChunk]]
 ) -> str:
     """Draw a box around each block; a field on each line of a chunk, with its number at its beginning."""
-    marked = [
-        _place("box " + block.kind, _around(each)) for block, each in zip(blocks, drawn.boxes, strict=False) if each
+    fields = [
+        _rectangle("box " + block.kind, _around(each))
+        for block, each in zip(blocks, picture.boxes, strict=False)
+        if each
     ]
-    for (number, _), boxes in zip(chunks, drawn.boxes[len(blocks) :], strict=True):
-        marked += [_place(f"field c{number % COLOURS}", box) for box in boxes]
+    for (number, _), boxes in zip(chunks, picture.boxes[len(blocks) :], strict=True):
+        fields += [_rectangle(f"field c{number % COLOURS}", box) for box in boxes]
         if boxes:
             first = Box(boxes[0].left, boxes[0].bottom, boxes[0].left, boxes[0].bottom)
-            marked.append(_place(f"number c{number % COLOURS}", first, str(number + 1)))
-    data = base64.b64encode(drawn.png).decode("ascii")
-    size = f'width="{drawn.width}" height="{drawn.height}"'
-    return f'<figure><img alt="page {page}" {size} src="data:image/png;base64,{data}">{"".join(marked)}</figure>'
+            fields.append(_rectangle(f"number c{number % COLOURS}", first, str(number + 1)))
+    data = base64.b64encode(picture.png).decode("ascii")
+    size = f'width="{picture.width}" height="{picture.height}"'
+    return f'<figure><img alt="page {page}" {size} src="data:image/png;base64,{data}">{"".join(fields)}</figure>'
 
 
 def _around(boxes: Sequence[Box]) -> Box:
@@ -192,11 +194,11 @@ def _around(boxes: Sequence[Box]) -> Box:
     return Box(min(lefts), min(tops), max(rights), max(bottoms))
 
 
-def _place(name: str, box: Box, said: str = "") -> str:
-    """A mark on a picture, whose boxes count from its upper edge."""
+def _rectangle(name: str, box: Box, label: str = "") -> str:
+    """Draw a mark on a picture; its boxes count from the upper edge."""
     left, top, right, bottom = box
-    size = f"width:{right - left:.2%};height:{bottom - top:.2%}" if not said else ""
-    return f'<i class="{name}" style="left:{left:.2%};top:{top:.2%};{size}">{said}</i>'
+    size = f"width:{right - left:.2%};height:{bottom - top:.2%}" if not label else ""
+    return f'<i class="{name}" style="left:{left:.2%};top:{top:.2%};{size}">{label}</i>'
 
 
 def _block(block: Block, pieces: list[Mark], text: str) -> str:
@@ -236,13 +238,13 @@ def _headings(found: Inspection) -> str:
 def _chunks(found: Inspection) -> str:
     options = ", ".join(f"{key}={value}" for key, value in found.chunker_options.items())
     rows = []
-    for number, made in enumerate(found.chunks[:_MOST_CHUNKS]):
-        pages = "" if made.pages is None else "–".join(map(str, dict.fromkeys(made.pages)))
+    for number, chunk in enumerate(found.chunks[:_MOST_CHUNKS]):
+        pages = "" if chunk.pages is None else "–".join(map(str, dict.fromkeys(chunk.pages)))
         link = f'<a class="begins c{number % COLOURS}" href="#t{number + 1}">{number + 1}</a>'
         rows.append(
             f'<tr id="k{number + 1}"><td>{link}</td>'
-            f"<td>{made.start}–{made.end}</td><td>{made.tokens}</td><td>{pages}</td>"
-            f"<td>{escape_text(' › '.join(made.headings))}<pre>{escape_text(made.prefix)}</pre></td></tr>"
+            f"<td>{chunk.start}–{chunk.end}</td><td>{chunk.tokens}</td><td>{pages}</td>"
+            f"<td>{escape_text(' › '.join(chunk.headings))}<pre>{escape_text(chunk.prefix)}</pre></td></tr>"
         )
     more = len(found.chunks) - _MOST_CHUNKS
     note = f'<p class="note">{more:,} more chunks are not listed.</p>' if more > 0 else ""
@@ -267,7 +269,7 @@ class Mark(NamedTuple):
 
 
 def page_starts(found: Inspection) -> dict[int, int]:
-    """The offset of the first block of each page."""
+    """Return the offset of the first block of each page."""
     starts: dict[int, int] = {}
     for block in found.blocks:
         if block.page is not None:
@@ -276,7 +278,7 @@ def page_starts(found: Inspection) -> dict[int, int]:
 
 
 def marks(found: Inspection) -> Iterator[tuple[Block, list[Mark]]]:
-    """Yield every block with its runs, in order. Text outside of blocks comes as a paragraph if it is not blank."""
+    """Yield every block with its runs, in order. Text outside of blocks becomes a paragraph if it is not blank."""
     cutter = _Cutter(found)
     position, text = 0, found.text
     for block in found.blocks:
@@ -297,8 +299,8 @@ class _Cutter:
     """Finds the chunks of a span. Chunks may overlap; they are in order of their starts and of their ends."""
 
     def __init__(self, found: Inspection) -> None:
-        self._starts = [made.start for made in found.chunks]
-        self._ends = [made.end for made in found.chunks]
+        self._starts = [chunk.start for chunk in found.chunks]
+        self._ends = [chunk.end for chunk in found.chunks]
         self._begun: set[int] = set()
 
     def runs(self, start: int, end: int) -> list[Mark]:

@@ -103,24 +103,24 @@ def _remark(page: PageFacts) -> str:
 
 
 def _show_chunks(found: Inspection) -> None:
-    tokens = [made.tokens for made in found.chunks]
+    tokens = [chunk.tokens for chunk in found.chunks]
     sizes = f", {min(tokens)} to {max(tokens)} tokens, median {median(tokens):.0f}" if tokens else ""
     options = ", ".join(f"{key}={value}" for key, value in found.chunker_options.items())
     click.secho(f"\nchunks ({len(tokens):,} by {found.chunker}: {options}{sizes})", bold=True)
     text = found.text
-    for number, made in enumerate(found.chunks, start=1):
-        click.echo(f"{number:5}. {_place(made)}")
-        click.secho(f"       {' '.join(one_line(line) for line in made.prefix.splitlines())}", dim=True)
-        click.echo(f"       {shortened(text[made.start : made.end][:1000], _EXCERPT)}")
+    for number, chunk in enumerate(found.chunks, start=1):
+        click.echo(f"{number:5}. {_format_place(chunk)}")
+        click.secho(f"       {' '.join(one_line(line) for line in chunk.prefix.splitlines())}", dim=True)
+        click.echo(f"       {shortened(text[chunk.start : chunk.end][:1000], _EXCERPT)}")
 
 
-def _place(made: AssembledChunk) -> str:
+def _format_place(chunk: AssembledChunk) -> str:
     pages = ""
-    if made.pages:
-        first, last = made.pages
+    if chunk.pages:
+        first, last = chunk.pages
         pages = f"  p. {first}" if first == last else f"  pp. {first}–{last}"
-    heading = f"  {shortened(' > '.join(made.headings))}" if made.headings else ""
-    return f"{made.start}–{made.end}  {made.tokens} tokens{pages}{heading}"
+    heading = f"  {shortened(' > '.join(chunk.headings))}" if chunk.headings else ""
+    return f"{chunk.start}–{chunk.end}  {chunk.tokens} tokens{pages}{heading}"
 
 
 def _show_rest(count: int, most: int) -> None:
@@ -132,7 +132,7 @@ def _show_rest(count: int, most: int) -> None:
 
 
 def inspection_to_json(found: Inspection) -> dict[str, object]:
-    """The JSON without the whole text; `start` and `end` are offsets in it, and chunks have their own text."""
+    """Return the JSON without the whole text; `start` and `end` are offsets in it, and chunks have their own text."""
     text, metadata = found.text, found.report.metadata
     lines = LineCounter(text)
     return {
@@ -156,7 +156,7 @@ def inspection_to_json(found: Inspection) -> dict[str, object]:
         "headings": [_heading(block) for block in found.headings],
         "blocks": _kinds(found),
         "chunker": {"name": found.chunker, "options": dict(found.chunker_options)},
-        "chunks": [_chunk(index, made, found, text, lines) for index, made in enumerate(found.chunks)],
+        "chunks": [_chunk(index, chunk, found, text, lines) for index, chunk in enumerate(found.chunks)],
     }
 
 
@@ -172,17 +172,17 @@ def _kinds(found: Inspection) -> dict[str, int]:
     return kinds
 
 
-def _chunk(index: int, made: AssembledChunk, found: Inspection, text: str, lines: LineCounter) -> dict[str, object]:
+def _chunk(index: int, chunk: AssembledChunk, found: Inspection, text: str, lines: LineCounter) -> dict[str, object]:
     return {
         "index": index,
         "total": len(found.chunks),
-        "start": made.start,
-        "end": made.end,
-        "lines": list(lines.span(made.start, made.end)),
-        "pages": list(made.pages) if made.pages else None,
-        "headings": list(made.headings),
-        "tokens": made.tokens,
-        "prefix": made.prefix,
-        "metadata": dict(made.metadata),
-        "text": text[made.start : made.end],
+        "start": chunk.start,
+        "end": chunk.end,
+        "lines": list(lines.span(chunk.start, chunk.end)),
+        "pages": list(chunk.pages) if chunk.pages else None,
+        "headings": list(chunk.headings),
+        "tokens": chunk.tokens,
+        "prefix": chunk.prefix,
+        "metadata": dict(chunk.metadata),
+        "text": text[chunk.start : chunk.end],
     }

@@ -53,9 +53,9 @@ class _Handle:
 
 
 def _from_dict(kind: type[T], data: State) -> T:
-    given = data["init_parameters"]
-    if given.get("key") is not None:
-        given["key"] = Secret.from_dict(given["key"])
+    parameters = data["init_parameters"]
+    if parameters.get("key") is not None:
+        parameters["key"] = Secret.from_dict(parameters["key"])
     found: T = default_from_dict(kind, data)
     return found
 
@@ -133,8 +133,8 @@ class FootnotesAnswerer:
         where = self._filters if filters is None else filters
         answer = self._handle.library.ask(query, where=where, collection=self._collection, **self._settings)
         documents = [document_of(hit) for hit in answer.hits]
-        made = GeneratedAnswer(data=answer.answer, query=query, documents=documents, meta=answer_metadata(answer))
-        return {"answers": [made]}
+        generated = GeneratedAnswer(data=answer.answer, query=query, documents=documents, meta=answer_metadata(answer))
+        return {"answers": [generated]}
 
 
 def document_of(hit: Hit) -> Document:

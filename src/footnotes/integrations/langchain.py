@@ -46,9 +46,9 @@ class FootnotesRetriever(BaseRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **changed: Any
     ) -> list[Document]:
-        asked = {name: changed.get(name, getattr(self, name)) for name in ("where", "collection", "mode", "reranker")}
+        options = {name: changed.get(name, getattr(self, name)) for name in ("where", "collection", "mode", "reranker")}
         limit = int(changed.get("k", self.k))
-        found = self._open_library.search(query, limit=limit, per_document=limit, **asked)
+        found = self._open_library.search(query, limit=limit, per_document=limit, **options)
         return [Document(id=hit.chunk_id, page_content=hit.text, metadata=hit_metadata(hit)) for hit in found.hits]
 
     @cached_property
@@ -90,14 +90,14 @@ class FootnotesVectorStore(VectorStore):
         ids: list[str] | None = None,
         **_: Any,
     ) -> list[str]:
-        given = list(texts)
-        said = metadatas or [{} for _ in given]
-        if len(said) != len(given) or (ids is not None and len(ids) != len(given)):
-            raise OptionError(f"{len(given)} texts need as many metadatas and ids")
-        names = [one or uuid.uuid4().hex for one in ids or [""] * len(given)]
-        kept = [{**one, OWN: {"id": name, "fields": sorted(one)}} for one, name in zip(said, names, strict=True)]
+        contents = list(texts)
+        fields = metadatas or [{} for _ in contents]
+        if len(fields) != len(contents) or (ids is not None and len(ids) != len(contents)):
+            raise OptionError(f"{len(contents)} texts need as many metadatas and ids")
+        names = [one or uuid.uuid4().hex for one in ids or [""] * len(contents)]
+        metadata = [{**one, OWN: {"id": name, "fields": sorted(one)}} for one, name in zip(fields, names, strict=True)]
         sources = [_source(name) for name in names]
-        added = self._library.add_texts(given, sources=sources, metadata=kept, collection=self._collection)
+        added = self._library.add_texts(contents, sources=sources, metadata=metadata, collection=self._collection)
         for one in added:
             if one.error is not None:
                 raise OptionError(f"{one.path}: {one.error.message}", remedy=one.error.remedy)
@@ -117,8 +117,8 @@ class FootnotesVectorStore(VectorStore):
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         found = {document.metadata[OWN]["id"]: document for document in self._find_documents(ids)}  # type: ignore[index, call-overload]
-        wanted = [found[name] for name in ids if name in found]
-        return [_document(one.metadata, self._library.text(one.id)) for one in wanted]
+        selected = [found[name] for name in ids if name in found]
+        return [_document(one.metadata, self._library.text(one.id)) for one in selected]
 
     def similarity_search(self, query: str, k: int = 4, **options: Any) -> list[Document]:
         return [document for document, _ in self.similarity_search_with_score(query, k, **options)]
@@ -157,10 +157,10 @@ class FootnotesVectorStore(VectorStore):
         return store
 
     def _find_documents(self, ids: Sequence[str] | None) -> list[StoredDocument]:
-        named = Condition("source", "glob", _source("*"))
+        condition = Condition("source", "glob", _source("*"))
         if ids is not None:
-            named = Condition("source", "in", [_source(name) for name in ids])
-        return self._library.documents(where=both(named), collection=self._collection)
+            condition = Condition("source", "in", [_source(name) for name in ids])
+        return self._library.documents(where=both(condition), collection=self._collection)
 
     def _to_document(self, hit: Hit) -> Document:
         found = _document(hit.metadata, hit.text)
@@ -196,7 +196,7 @@ class FootnotesLoader(BaseLoader):
 
     def lazy_load(self) -> Iterator[Document]:
         for found in self._library.documents(where=self._where, collection=self._collection):
-            said = {
+            metadata = {
                 **found.metadata,
                 "document_id": found.id,
                 "filename": found.filename,
@@ -205,12 +205,12 @@ class FootnotesLoader(BaseLoader):
                 "collection": found.collection,
             }
             if self._by == "document":
-                yield Document(id=found.id, page_content=self._library.text(found.id), metadata=said)
+                yield Document(id=found.id, page_content=self._library.text(found.id), metadata=metadata)
                 continue
             for chunk in self._library.chunks(found.id):
                 page = chunk.pages[0] if chunk.pages else None
                 placed = {"start": chunk.start, "end": chunk.end, "page": page, "headings": list(chunk.headings)}
-                yield Document(id=chunk.id, page_content=chunk.text, metadata={**said, **placed})
+                yield Document(id=chunk.id, page_content=chunk.text, metadata={**metadata, **placed})
 
 
 class LangChainEmbedder:

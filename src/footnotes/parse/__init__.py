@@ -1,4 +1,4 @@
-"""bytes → canonical text and blocks."""
+"""Turns bytes into canonical text and blocks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Source:
     filename: str
     mime: str
     content: bytes | None = field(default=None, repr=False)
-    """All bytes of the file, if they have been read already."""
+    """Return all bytes of the file, if they have been read already."""
 
     @property
     def readable(self) -> Path | bytes:

@@ -1,4 +1,4 @@
-"""Limits of zip archives, enforced on what really comes out: declared sizes lie."""
+"""Enforces limits of zip archives on the unpacked bytes: declared sizes lie."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_ENTRIES = 10_000
 MOST_BYTES = 1 << 30
 MOST_RATIO = 200
 SMALL_BYTES = 16 << 20
-"""Below this no ratio is suspicious: a page of spaces packs very well."""
+"""Below this size no ratio is suspicious: a page of spaces packs very well."""
 _DIRECTORY_BYTES = 8 << 20
 _END_RECORD = b"PK\x05\x06"
 _ENCRYPTED_FLAG = 0x1
@@ -23,7 +23,7 @@ _READ_BYTES = 1 << 16
 
 @contextmanager
 def open_archive(source: Source) -> Iterator[zipfile.ZipFile]:
-    """A zip archive whose every entry has been found to stay within the limits."""
+    """Open a zip archive after checking every entry against the limits."""
     check_directory(source)
     try:
         with zipfile.ZipFile(source.path) as archive:
@@ -34,7 +34,7 @@ def open_archive(source: Source) -> Iterator[zipfile.ZipFile]:
 
 
 def check_directory(source: Source, *, most_entries: int = MOST_ENTRIES) -> None:
-    """Refuse a directory of too many entries before it is read into memory."""
+    """Reject a directory with too many entries before it is read into memory."""
     with source.path.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(max(0, size - (1 << 16) - 22))
@@ -49,7 +49,7 @@ def check_directory(source: Source, *, most_entries: int = MOST_ENTRIES) -> None
 
 
 def check_entries(archive: zipfile.ZipFile, source: Source) -> None:
-    """Unpack everything once into nothing, counting."""
+    """Decompress everything once, discard it, and count the bytes."""
     entries = archive.infolist()
     if len(entries) > MOST_ENTRIES:
         raise ArchiveLimit(f"{source.filename} has more than {MOST_ENTRIES:,} entries")

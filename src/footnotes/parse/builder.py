@@ -1,4 +1,4 @@
-"""Blocks of extracted text → canonical text in parts. For formats whose text is not the file itself."""
+"""Builds canonical text in parts from blocks of extracted text, for formats whose text is not the file itself."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CELL_SEPARATOR = " | "
 _LONGEST_HEADER = 1000
 _LONGEST_HEADING = 2000
 _TABLE_RUN = 20_000
-"""Rows are added in runs of about so many characters, each a block: a part can be closed between them."""
+"""Rows are added in runs of about this many characters, each a block: a part can be closed between them."""
 
 
 class Builder:
@@ -46,7 +46,7 @@ class Builder:
                 self._ready.extend(self._large())
 
     def heading(self, level: int, text: str, *, ours: bool = False) -> None:
-        """Append a heading and open its section. One of `ours` is not in the file, and is never its title."""
+        """Append a heading and open its section. A heading of `ours` is not in the file, and is never its title."""
         text = " ".join(clean(text)[:_LONGEST_HEADING].split())
         if text:
             self.outline.enter(level, text)
@@ -64,18 +64,18 @@ class Builder:
             self._blocks.append(Block(kind, start, end, self.page, level, self.outline.path, attributes or {}))
 
     def add_table(self, rows: Iterable[Sequence[str]]) -> None:
-        """Append rows that are all at hand."""
+        """Append rows that are all in memory."""
         self._ready.extend(self.table(rows))
 
     def table(self, rows: Iterable[Sequence[str]], locate: Locate | None = None) -> Iterator[Part]:
-        """Append rows as lines of cells; the first row is the header of all. Yields full parts.
+        """Append rows as lines of cells; the first row is the header for all. Yields full parts.
 
         `locate` returns the attributes of a run of rows, from the numbers of its first and last.
         """
         header = ""
         lines: list[str] = []
         length = first = last = 0
-        begun = False
+        has_begun = False
         for number, row in enumerate(rows):
             line = CELL_SEPARATOR.join(" ".join(cell.split()) for cell in row).strip()
             if not line.strip(" |"):
@@ -85,29 +85,29 @@ class Builder:
             lines.append(line)
             length += len(line)
             if length > _TABLE_RUN:
-                self._rows(lines, header, locate(first, last) if locate else {}, begun)
-                lines, length, begun = [], 0, True
+                self._rows(lines, header, locate(first, last) if locate else {}, has_begun)
+                lines, length, has_begun = [], 0, True
                 yield from self.full()
         if lines:
-            self._rows(lines, header, locate(first, last) if locate else {}, begun)
+            self._rows(lines, header, locate(first, last) if locate else {}, has_begun)
         self.tables += bool(header)
 
-    def _rows(self, lines: list[str], header: str, place: Metadata, begun: bool) -> None:
-        named: dict[str, JsonValue] = {**place, "header": header}
-        self.add("table", "\n".join(lines), attributes=named, gap="\n" if begun else "\n\n")
+    def _rows(self, lines: list[str], header: str, place: Metadata, has_begun: bool) -> None:
+        attributes: dict[str, JsonValue] = {**place, "header": header}
+        self.add("table", "\n".join(lines), attributes=attributes, gap="\n" if has_begun else "\n\n")
 
     def keep(self, part: Part) -> None:
-        """Return a part that could not be passed on; it is included in the next ones."""
+        """Put back a part that could not be passed on; the next ones include it."""
         self._ready.append(part)
 
     def full(self) -> Iterator[Part]:
-        """The parts that are large enough."""
+        """Yield the parts that are large enough."""
         ready, self._ready = self._ready, []
         yield from ready
         yield from self._large()
 
     def finish(self) -> Iterator[Part]:
-        """All that is left."""
+        """Yield all that is left."""
         ready, self._ready = self._ready, []
         yield from ready
         yield from self._close_part()
@@ -118,10 +118,10 @@ class Builder:
 
     def _close_part(self) -> Iterator[Part]:
         if self._pieces:
-            yield Part(self._start, "".join(self._pieces), tuple(self._blocks), self._stated_title())
+            yield Part(self._start, "".join(self._pieces), tuple(self._blocks), self._find_stated_title())
         self._pieces, self._blocks, self._start = [], [], self.position
 
-    def _stated_title(self) -> str | None:
+    def _find_stated_title(self) -> str | None:
         if self._start or not self.stated:
             return None
         headed = bool(self._blocks) and self._blocks[0].kind == "heading"

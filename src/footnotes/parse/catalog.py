@@ -6,7 +6,6 @@ Built-in and third-party parsers declare the same things, so a new type needs on
 from __future__ import annotations
 
 from functools import cache
-from typing import cast
 
 from footnotes import plugins
 from footnotes.errors import MissingExtra, PluginBroken, UnsupportedType
@@ -14,21 +13,21 @@ from footnotes.parse import Parser
 
 
 def parser_for(mime: str) -> Parser:
-    """The parser of a content type."""
+    """Return the parser of a content type."""
     name = _names_by_mime().get(mime)
     if name is None:
         raise UnsupportedType(f"there is no parser for {mime}")
-    return cast(Parser, plugins.find("parsers", name)())
+    return _parsers()[name]()
 
 
 def supported(mime: str) -> bool:
-    """Whether some parser reads a content type."""
+    """Return whether some parser reads a content type."""
     return mime in _names_by_mime()
 
 
 @cache
 def types_by_suffix() -> dict[str, str]:
-    """Content types by the end of a file's name, in lower case with its dot."""
+    """Return the content types by file name suffix, in lower case with its dot."""
     return {
         suffix.lower(): mime
         for parser in _parsers().values()
@@ -38,7 +37,7 @@ def types_by_suffix() -> dict[str, str]:
 
 @cache
 def signatures() -> tuple[tuple[bytes, str], ...]:
-    """The bytes that files of a type begin with, the longest first."""
+    """Return the bytes that files of a type begin with, longest first."""
     found = [pair for parser in _parsers().values() for pair in getattr(parser, "signatures", ())]
     return tuple(sorted(found, key=lambda pair: -len(pair[0])))
 

@@ -1,4 +1,4 @@
-"""Source code → parts: functions and classes as blocks, under the names of what encloses them."""
+"""Splits source code into parts: functions and classes are blocks, under the names of what encloses them."""
 
 from __future__ import annotations
 
@@ -102,20 +102,20 @@ class _Blocks:
             attributes["cuts"] = inside
         symbols = [(name, each.start) for each in _within(self._symbols, first, last) for name in each.names]
         entries = [(entry.name, entry.start) for entry in _within(self._entries, first, last)]
-        for key, named in (("symbols", symbols[:MOST_SYMBOLS]), ("entry_points", entries[:_MOST_ENTRY_POINTS])):
-            if named:
-                attributes[key] = [name for name, _ in named]
-                attributes[f"{key}_at"] = [at - first for _, at in named]
+        for key, names in (("symbols", symbols[:MOST_SYMBOLS]), ("entry_points", entries[:_MOST_ENTRY_POINTS])):
+            if names:
+                attributes[key] = [name for name, _ in names]
+                attributes[f"{key}_at"] = [at - first for _, at in names]
         if span is None:
             yield Block("code", first, last, attributes=attributes)
             return
-        said = {"signature": span.signature, "saying": span.summary, "enclosing": span.enclosing}
-        attributes.update({key: value for key, value in said.items() if value})
+        details = {"signature": span.signature, "saying": span.summary, "enclosing": span.enclosing}
+        attributes.update({key: value for key, value in details.items() if value})
         yield Block("code", first, last, headings=span.path, attributes=attributes)
 
 
 def _within(places: Sequence[_Place], start: int, end: int) -> Sequence[_Place]:
-    """Of things in the order of their places, those that begin in a span."""
+    """Return the items that begin in a span. Items are sorted by position."""
     low = bisect_left(places, start, key=lambda each: each.start)
     high = bisect_left(places, end, lo=low, key=lambda each: each.start)
     return places[low:high]
@@ -129,12 +129,12 @@ def _trim(text: str, start: int, end: int) -> tuple[int, int]:
 def _parts(text: str, blocks: list[Block]) -> Iterator[Part]:
     """Split into parts that end between two blocks, and between two lines if possible."""
     start = 0
-    held: list[Block] = []
+    pending: list[Block] = []
     for block in blocks:
-        if held and held[-1].end - start >= PART_CHARACTERS:
-            line = text.rfind("\n", held[-1].end, block.start) + 1
-            cut = line or held[-1].end
-            yield Part(start, text[start:cut], tuple(held))
-            start, held = cut, []
-        held.append(block)
-    yield Part(start, text[start:], tuple(held))
+        if pending and pending[-1].end - start >= PART_CHARACTERS:
+            line = text.rfind("\n", pending[-1].end, block.start) + 1
+            boundary = line or pending[-1].end
+            yield Part(start, text[start:boundary], tuple(pending))
+            start, pending = boundary, []
+        pending.append(block)
+    yield Part(start, text[start:], tuple(pending))

@@ -1,4 +1,4 @@
-"""Bytes of unknown encoding → clean characters, in pieces.
+"""Decodes bytes of unknown encoding into clean characters, in pieces.
 
 Canonical text has no NUL and no lone surrogate: undecodable bytes and NUL become U+FFFD. Line ends become `\\n`. A
 byte order mark at the beginning is dropped.
@@ -42,7 +42,7 @@ _UTF8 = Encoding("utf-8")
 
 
 def detect_encoding(file: Path | bytes) -> Encoding:
-    """The encoding of a text file, from its mark, its shape, or a whole pass that finds it to be UTF-8."""
+    """Detect the encoding of a text file from its mark, its shape, or a whole pass that proves it to be UTF-8."""
     sample = file[:READ_BYTES] if isinstance(file, bytes) else next(_byte_pieces(file, 0), b"")
     if sample.isascii() and len(sample) < READ_BYTES and b"\x00" not in sample:
         return _UTF8
@@ -56,8 +56,8 @@ def detect_encoding(file: Path | bytes) -> Encoding:
     if not broken:
         return _UTF8
     if characters >= broken:
-        said = "1 character was" if broken == 1 else f"{broken} characters were"
-        return Encoding("utf-8", warnings=(f"{said} not valid UTF-8 and could not be read",))
+        subject = "1 character was" if broken == 1 else f"{broken} characters were"
+        return Encoding("utf-8", warnings=(f"{subject} not valid UTF-8 and could not be read",))
     return _single_byte(sample)
 
 
@@ -80,7 +80,7 @@ def unmarked_utf16(sample: bytes) -> str:
 
 
 def _utf8_census(pieces: Iterator[bytes]) -> tuple[int, int]:
-    """How many sequences of a file are not UTF-8, and how many characters beyond ASCII are."""
+    """Count the sequences of a file that are not UTF-8, and its characters beyond ASCII."""
     broken = characters = 0
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     for data in pieces:
@@ -100,7 +100,7 @@ def _single_byte(sample: bytes) -> Encoding:
 
 
 def characters(file: Path | bytes, encoding: Encoding) -> Iterator[str]:
-    """The text of a file in pieces, clean as canonical text must be."""
+    """Yield the text of a file in pieces, cleaned as canonical text requires."""
     if isinstance(file, bytes) and len(file) < READ_BYTES:
         text = file[encoding.skip :].decode(encoding.codec, "replace")
         yield clean(text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text)

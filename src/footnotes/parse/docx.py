@@ -1,4 +1,4 @@
-"""Word documents → parts."""
+"""Parses Word documents."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class DocxParser:
             raise ParseError(f"{source.filename} is not a Word document that can be read: {error}") from error
         reader = _Reader(document)
         metadata = core_properties(document.core_properties)
-        stated = metadata.get("title")
-        reader.builder.stated = stated if isinstance(stated, str) else None
+        own_title = metadata.get("title")
+        reader.builder.stated = own_title if isinstance(own_title, str) else None
         yield from reader.body(document.element.body)
         reader.margins()
         yield from reader.notes()
@@ -56,7 +56,7 @@ class DocxParser:
 
 
 class _Reader:
-    """Walks the document's elements; those of any wrapper as if it were not there."""
+    """Walks the document's elements, and looks through any wrapper."""
 
     def __init__(self, document: Any) -> None:
         self.builder = Builder()
@@ -80,8 +80,8 @@ class _Reader:
         text = _text(element)
         style = element.find(f"{_W}pPr/{_W}pStyle")
         level = self._levels.get(style.get(f"{_W}val")) if style is not None else None
-        listed = element.find(f"{_W}pPr/{_W}numPr") is not None
-        if text.strip() and level is None and (listed or self._is_list(style)):
+        is_in_list = element.find(f"{_W}pPr/{_W}numPr") is not None
+        if text.strip() and level is None and (is_in_list or self._is_list(style)):
             self._items.append("- " + " ".join(text.split()))
         else:
             self._end_list()
@@ -104,7 +104,7 @@ class _Reader:
             self.builder.add("list", "\n".join(items))
 
     def notes(self) -> Iterator[Part]:
-        """Footnotes, endnotes and comments, each under a separate heading."""
+        """Add footnotes, endnotes and comments, each under a separate heading."""
         from lxml import etree
 
         for name, title in _NOTES:
@@ -121,7 +121,7 @@ class _Reader:
                 yield from self.builder.full()
 
     def margins(self) -> None:
-        """Headers and footers, each once."""
+        """Add headers and footers, each once."""
         seen: set[str] = set()
         for section in self._document.sections:
             for margin in (section.header, section.footer, section.first_page_header, section.even_page_header):
@@ -137,7 +137,7 @@ _MARGIN: dict[str, JsonValue] = {"margin": True}
 
 
 def _level(style: Any) -> int | None:
-    """The heading level of a paragraph style, by its name or that of one it is based on."""
+    """Return the heading level of a paragraph style, by its name or that of one it is based on."""
     seen = 0
     while style is not None and seen < 10:
         name = style.name or ""
@@ -150,7 +150,7 @@ def _level(style: Any) -> int | None:
 
 
 def _text(paragraph: object) -> str:
-    """The text of a paragraph as it reads: with insertions and formulas, without deletions and text boxes."""
+    """Return the text of a paragraph as displayed: with insertions and formulas, without deletions and text boxes."""
     pieces: list[str] = []
     _collect(paragraph, pieces)
     return "".join(pieces)
@@ -172,7 +172,7 @@ def _collect(element: Any, pieces: list[str]) -> None:
 
 
 def _rows(table: Any) -> Iterator[list[str]]:
-    """The rows of a table; tables inside its cells become part of the cell."""
+    """Yield the rows of a table; tables inside its cells become part of the cell."""
     for row in table.iterchildren(f"{_W}tr", f"{_W}sdt"):
         cells = [each for each in row.iter(f"{_W}tc") if _nearest_table(each) is table]
         yield [" ".join(_text(paragraph) for paragraph in cell.iter(f"{_W}p")) for cell in cells]

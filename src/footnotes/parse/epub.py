@@ -1,4 +1,4 @@
-"""Electronic books → parts, chapter by chapter in the order of the spine."""
+"""Parses electronic books chapter by chapter, in the order of the spine."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class EpubParser:
                 raise EncryptedDocument(f"{source.filename} is protected by its publisher")
             package, folder = _package(archive, source)
             metadata = _metadata(package)
-            stated = metadata.get("title")
+            own_title = metadata.get("title")
             # A book's first heading belongs to its first chapter.
-            builder.stated, builder.stated_wins = stated if isinstance(stated, str) else None, True
+            builder.stated, builder.stated_wins = own_title if isinstance(own_title, str) else None, True
             for name in _spine(package, folder):
                 try:
                     content = archive.read(name).decode("utf-8", "replace")
@@ -73,7 +73,7 @@ def _package(archive: zipfile.ZipFile, source: Source) -> tuple[object, str]:
 
 
 def _spine(package: Any, folder: str) -> Iterator[str]:
-    """Names of the chapters in reading order."""
+    """Yield the names of the chapters in reading order."""
     items = {item.get("id"): item.get("href") or "" for item in package.iter(f"{_OPF}item")}
     for reference in package.iter(f"{_OPF}itemref"):
         href = items.get(reference.get("idref"))

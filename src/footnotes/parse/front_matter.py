@@ -1,4 +1,4 @@
-"""The YAML block at the beginning of a Markdown file."""
+"""Reads the YAML block at the beginning of a Markdown file."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ def front_matter(text: str) -> tuple[int, dict[str, JsonValue]]:
 
 
 def _with_usual_names(values: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """The values, with author and dates also under the names they have in documents of any other kind."""
+    """Return the values, with author and dates also under the names that documents of all other kinds use."""
     found = dict(values)
     for name, others in _USUAL_NAMES.items():
-        stated = next((values[other] for other in others if isinstance(values.get(other), str | list)), None)
-        if name not in found and stated:
-            found[name] = stated
+        value = next((values[other] for other in others if isinstance(values.get(other), str | list)), None)
+        if name not in found and value:
+            found[name] = value
     return found
 
 
 def title_of(values: Mapping[str, JsonValue]) -> str | None:
-    """The title the front matter states."""
+    """Return the title from the front matter."""
     title = values.get("title")
     return clean_title(title) if isinstance(title, str) and title.strip() else None
 

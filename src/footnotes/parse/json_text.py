@@ -1,4 +1,4 @@
-"""JSON and JSON Lines → parts: one line for each value, with the path that leads to it."""
+"""Parses JSON and JSON Lines: one line per value, with the path to it; chats as transcripts."""
 
 from __future__ import annotations
 
@@ -11,10 +11,16 @@ from footnotes.parse import Source
 from footnotes.parse import types_by_name as types
 from footnotes.parse.builder import Builder
 from footnotes.parse.decode import characters, detect_encoding
+from footnotes.parse.json_turns import MESSAGE_KEYS, Entry, Turn, context_of, turn_of
 from footnotes.types import Part, Report
 
 _DEEPEST = 100
 _BLOCK_CHARACTERS = 2_000
+_MESSAGE_CHARACTERS = 100_000
+"""The maximum characters of a message that is kept whole."""
+_CONVERSATION_LEVEL = 2
+_LONGEST_KEY, _LONGEST_PATH = 500, 1_000
+"""Characters of a key and of a path, which are repeated for each value, at most."""
 _SCALARS = frozenset(["string", "number", "boolean"])
 
 
@@ -22,7 +28,7 @@ class JsonParser:
     """Reads JSON as a stream of events, so memory does not grow with size."""
 
     name: ClassVar[str] = "json"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     mimes: ClassVar[tuple[str, ...]] = (types.JSON, types.JSON_LINES)
     suffixes: ClassVar[Mapping[str, str]] = {
         ".json": types.JSON,
@@ -43,7 +49,7 @@ class JsonParser:
             for event, value in ijson.basic_parse(text, multiple_values=source.mime == types.JSON_LINES):
                 records.take(event, value)
                 yield from builder.full()
-        except ijson.JSONError as error:
+        except (ijson.JSONError, ValueError, ArithmeticError) as error:  # also a number with too many digits
             records.flush()
             if not builder.position:
                 raise ParseError(f"{source.filename} is not valid JSON: {error}") from error
@@ -74,46 +80,88 @@ class _Bytes:
 
 
 class _Records:
-    """Lines `path: value`, a block for each record or for some two thousand characters of one."""
+    """Writes lines `path: value`, in a block per record or per some two thousand characters of one, or per turn."""
 
     def __init__(self, builder: Builder, filename: str) -> None:
         self._builder = builder
         self._filename = filename
-        self._lines: list[str] = []
+        self._entries: list[Entry] = []
         self._length = 0
         self._path: list[str] = []
         """The key of each open object or array; empty inside an array."""
         self._keys: list[str] = [""]
+        self._begins: list[int] = []
+        """For each of them, the number of its first entry."""
+        self._messages: list[bool] = []
+        """Whether each of them may be a message."""
+        self._maps = 0
+        self._in_chat = False
 
     def take(self, event: str, value: Any) -> None:
         if event == "map_key":
-            self._keys[-1] = value
+            self._keys[-1] = value[:_LONGEST_KEY]
         elif event in _SCALARS:
-            self._line(value)
+            self._entry(value)
         elif event.startswith("start_"):
-            self._path.append(self._keys[-1])
-            self._keys.append("")
-            if len(self._path) > _DEEPEST:
-                raise ParseLimit(f"{self._filename} is nested more than {_DEEPEST} levels deep")
+            self._maps += event == "start_map"
+            self._open()
         elif event.startswith("end_"):
-            self._path.pop()
-            self._keys.pop()
-        # A record ends with the document, or with one of the items of the array that the document is.
-        ends_record = event == "end_map" and not any(self._path)
-        if ends_record or self._length > _BLOCK_CHARACTERS:
+            self._maps -= event == "end_map"
+            self._close(is_map=event == "end_map")
+        # A record ends with the document, or with an item of the array if the document is one.
+        ends_record = event == "end_map" and not self._maps
+        if ends_record or self._length > (_MESSAGE_CHARACTERS if any(self._messages) else _BLOCK_CHARACTERS):
             self.flush()
 
-    def _line(self, value: object) -> None:
-        path = ".".join(filter(None, (*self._path, self._keys[-1])))
+    def _open(self) -> None:
+        self._path.append(self._keys[-1])
+        self._keys.append("")
+        self._begins.append(len(self._entries))
+        self._messages.append(False)
+        if len(self._path) > _DEEPEST:
+            raise ParseLimit(f"{self._filename} is nested more than {_DEEPEST} levels deep")
+
+    def _close(self, *, is_map: bool) -> None:
+        depth, begin = len(self._path), self._begins.pop()
+        own = [(tuple(filter(None, keys[depth:])), value) for keys, value in self._entries[begin:]] if is_map else []
+        self._path.pop()
+        self._keys.pop()
+        self._messages.pop()
+        if turn := turn_of(own):
+            del self._entries[begin:]
+            self._turn(turn)
+
+    def _turn(self, turn: Turn) -> None:
+        heading, left = context_of((tuple(filter(None, keys)), value) for keys, value in self._entries)
+        self._builder.heading(_CONVERSATION_LEVEL, heading)
+        others = "".join(f"\n{_line(keys, value)}" for keys, value in turn.others)
+        self._add(left)
+        self._builder.add("paragraph", turn.text + others)
+        self._in_chat = True
+
+    def _entry(self, value: object) -> None:
+        keys = (*self._path, self._keys[-1])
         shown = _format(value)
+        if keys[-1] in MESSAGE_KEYS and self._messages:
+            self._messages[-1] = True
         if shown.strip():
-            line = f"{path}: {shown}" if path else shown
-            self._lines.append(line)
-            self._length += len(line)
+            self._entries.append((keys, shown))
+            self._length += len(_line(keys, shown))
 
     def flush(self) -> None:
-        self._builder.add("paragraph", "\n".join(self._lines))
-        self._lines, self._length = [], 0
+        left = context_of(self._entries)[1] if self._in_chat else self._entries
+        self._add(left)
+        self._in_chat = self._in_chat and any(self._path)
+
+    def _add(self, entries: list[Entry]) -> None:
+        self._builder.add("paragraph", "\n".join(_line(keys, value) for keys, value in entries))
+        self._entries, self._length = [], 0
+        self._begins = [0] * len(self._begins)
+
+
+def _line(keys: tuple[str, ...], value: str) -> str:
+    path = ".".join(filter(None, keys))[-_LONGEST_PATH:]
+    return f"{path}: {value}" if path else value
 
 
 def _format(value: object) -> str:

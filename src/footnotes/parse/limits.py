@@ -1,4 +1,4 @@
-"""What parsing one document may cost."""
+"""Limits on the cost of parsing one document."""
 
 from __future__ import annotations
 

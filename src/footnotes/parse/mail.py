@@ -1,4 +1,4 @@
-"""Mail messages → parts: sender, recipients and date, the message, and the text of attachments."""
+"""Parses mail messages: sender, recipients and date, the message, and the text of attachments."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _DEEPEST = 3
 
 
 class MailParser:
-    """Reads the plain text of a message, or its HTML when it has no other, then its attachments."""
+    """Reads the plain text of a message, or its HTML if it has no other, then its attachments."""
 
     name: ClassVar[str] = "mail"
     version: ClassVar[int] = 1
@@ -82,7 +82,7 @@ class MailParser:
 
 
 def _parse_attachment(name: str, content: bytes, depth: int) -> Iterator[Part]:
-    """The parts of an attachment, read by the parser of its kind."""
+    """Parse an attachment with the parser of its type, and yield its parts."""
     from footnotes.parse.catalog import parser_for
     from footnotes.parse.sniff import sniff
 
@@ -102,7 +102,7 @@ def _parse_attachment(name: str, content: bytes, depth: int) -> Iterator[Part]:
 
 
 def _adopt(builder: Builder, part: Part) -> None:
-    """Add the blocks of another document below the present heading."""
+    """Add the blocks of another document below the current heading."""
     for block in part.blocks:
         text = part.text[block.start - part.start : block.end - part.start]
         if block.kind == "heading":
@@ -133,7 +133,7 @@ def header(message: Message, name: str) -> str:
 
 
 def _leaves(message: Message) -> Iterator[Message]:
-    """The parts of a message that hold content; a message inside it is one of them."""
+    """Yield the parts of a message that hold content; a message inside it is one of them."""
     if message.get_content_type() != "message/rfc822" and message.is_multipart():
         for part in message.get_payload():
             if isinstance(part, Message):
@@ -163,7 +163,7 @@ def _is_attached(part: Message) -> bool:
 
 
 def _content(part: Message) -> str:
-    """The text of a part, in its own charset if that is known."""
+    """Return the text of a part, in its own charset if that is known."""
     payload = part.get_payload(decode=True)
     if not isinstance(payload, bytes):
         return ""
@@ -190,7 +190,7 @@ def _attachments(message: Message) -> Iterator[tuple[str, bytes]]:
 
 
 def header_name(part: Message) -> str:
-    """The name an attachment was given, without any folders."""
+    """Return the name of an attachment, without any folders."""
     try:
         name = str(make_header(decode_header(part.get_filename() or "")))
     except (ValueError, LookupError, TypeError, AttributeError):

@@ -1,4 +1,4 @@
-"""Markdown → parts. The canonical text is the source itself, so every span is exact."""
+"""Parses Markdown. The canonical text is the source itself, so every span is exact."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class MarkdownParser:
 
 
 class _Reader:
-    """Turns runs of Markdown into parts, each cut before a top-level block."""
+    """Turns runs of Markdown into parts, and cuts each before a top-level block."""
 
     def __init__(self) -> None:
         self.position = 0
@@ -76,27 +76,27 @@ class _Reader:
         """The opening line of a code block that continues in the next part."""
 
     def parts(self, pieces: Iterator[str]) -> Iterator[Part]:
-        held = next(pieces, "")
+        rest = next(pieces, "")
         for run in pieces:
-            part = self._part(held, last=False)
-            held = held[len(part.text) :] + run
+            part = self._part(rest, last=False)
+            rest = rest[len(part.text) :] + run
             yield part
-        if held:
-            yield self._part(held, last=True)
+        if rest:
+            yield self._part(rest, last=True)
 
     def _part(self, text: str, *, last: bool) -> Part:
         start = self.position
         blocks = self.blocks(text)
-        cut = len(text)
+        boundary = len(text)
         if not last and len(blocks) > 1:
-            cut = text.rfind("\n", 0, blocks[-1].start - start) + 1
+            boundary = text.rfind("\n", 0, blocks[-1].start - start) + 1
             del blocks[-1]
             self._fence = ""
         else:
             self._fence = _open_fence(self._fence + text, blocks[-1], start - len(self._fence)) if blocks else ""
         self._note(blocks)
-        self.position = start + cut
-        return Part(start, text[:cut], tuple(blocks), None if start else title_of(self.front_matter))
+        self.position = start + boundary
+        return Part(start, text[:boundary], tuple(blocks), None if start else title_of(self.front_matter))
 
     def _note(self, blocks: list[Block]) -> None:
         self.has_text = self.has_text or bool(blocks)
@@ -134,13 +134,13 @@ class _Reader:
 
 
 def markdown_blocks(text: str) -> Iterator[tuple[BlockKind, int, str]]:
-    """Kind, heading level and source of each top-level block of a short text."""
+    """Return kind, heading level and source of each top-level block of a short text."""
     for block in _Reader().blocks(text):
         yield block.kind, block.level, text[block.start : block.end]
 
 
 def _open_fence(text: str, block: Block, offset: int) -> str:
-    """The opening line to repeat when a text ends inside a code block."""
+    """Return the opening line to repeat if a text ends inside a code block."""
     if block.kind != "code" or block.attributes.get("front_matter"):
         return ""
     before = text[: block.start - offset]
@@ -160,7 +160,7 @@ def _attributes(token: Token, content: str) -> dict[str, JsonValue]:
 
 
 def plain_title(content: str) -> str:
-    """A heading without the marks of links, emphasis, code, tags and identifiers."""
+    """Return a heading without the marks of links, emphasis, code, tags and identifiers."""
     content = _IDENTIFIER.sub("", content[:1000])
     content = _LINK.sub(r"\1", content)
     return clean_title(_EMPHASIS.sub("", _TAG.sub("", content)))

@@ -1,4 +1,4 @@
-"""Jupyter notebooks → parts: the cells in order, with their output."""
+"""Parses Jupyter notebooks: the cells in order, with their output."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONGEST_OUTPUT = 10_000
 
 
 class NotebookParser:
-    """Reads Markdown cells as Markdown and code cells as code; blocks know the number of their cell."""
+    """Reads Markdown cells as Markdown and code cells as code; blocks contain the number of their cell."""
 
     name: ClassVar[str] = "notebook"
     version: ClassVar[int] = 1
@@ -58,8 +58,8 @@ def _read_cell(builder: Builder, cell: dict[str, Any], number: int, language: st
     elif cell.get("cell_type") == "code":
         builder.add("code", text, attributes={**place, "language": language[:40]})
         for output in cell.get("outputs", []):
-            shown = _output(output) if isinstance(output, dict) else ""
-            builder.add("code", shown[:_LONGEST_OUTPUT], attributes={**place, "output": True})
+            output_text = _output(output) if isinstance(output, dict) else ""
+            builder.add("code", output_text[:_LONGEST_OUTPUT], attributes={**place, "output": True})
     else:
         builder.add("paragraph", text, attributes=place)
 

@@ -1,4 +1,4 @@
-"""Reading the pictures of pages that have no text layer. Needs the extra `ocr`."""
+"""Recognises the text of pages that have no text layer. Needs the extra `ocr`."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ ADDRESS_SPACE = 2 * 1024**3
 
 
 def available() -> bool:
-    """Whether the extra is installed."""
+    """Return whether the extra is installed."""
     return find_spec("rapidocr") is not None
 
 
 def read_page(page: Any) -> Layout:
-    """The text of a page's picture, laid out like that of any page."""
+    """Recognise the text of a page's picture, laid out like the text of any page."""
     import pypdfium2.raw as pdfium
 
     if not pdfium.FPDFPage_CountObjects(page.raw):  # nothing is drawn on it
@@ -39,7 +39,7 @@ def read_page(page: Any) -> Layout:
 
 
 def _fragment(box: Any, text: str, scale: float) -> Fragment:
-    """A recognised line as one word; the picture counts from its top, a page from its bottom."""
+    """Convert a recognised line to one word; the picture counts from its top, a page from its bottom."""
     across = [float(point[0]) / scale for point in box]
     down = [-float(point[1]) / scale for point in box]
     word = Word(text.strip(), -1, min(across), min(down), max(across), max(down), False, False, False)

@@ -1,4 +1,4 @@
-"""OpenDocument texts and presentations → parts."""
+"""Parses OpenDocument texts and presentations."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class OdtParser:
         document = _open(source)
         builder = Builder()
         metadata = _metadata(document)
-        stated = metadata.get("title")
-        builder.stated = stated if isinstance(stated, str) else None
+        own_title = metadata.get("title")
+        builder.stated = own_title if isinstance(own_title, str) else None
         pages = 0
         for element in document.body.children:
             if element.tag == "draw:page":
@@ -65,7 +65,7 @@ def _open(source: Source) -> Any:
 
 
 def _read(builder: Builder, element: Any) -> None:
-    """Add an element; those that only hold others are read through."""
+    """Add an element; descend into elements that only hold others."""
     tag = element.tag
     if tag == "text:h":
         level = element.get_attribute("text:outline-level")

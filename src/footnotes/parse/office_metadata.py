@@ -1,4 +1,4 @@
-"""Metadata of Office files."""
+"""Reads the metadata of Office files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ELEMENTS = {"title": "title", "creator": "author", "subject": "subject", "creat
 
 
 def core_of_archive(archive: zipfile.ZipFile) -> dict[str, JsonValue]:
-    """The core properties of an Office file that no library reads for us."""
+    """Read the core properties of an Office file that no library reads."""
     from lxml import etree
 
     try:
@@ -33,12 +33,12 @@ def core_of_archive(archive: zipfile.ZipFile) -> dict[str, JsonValue]:
 
 
 def core_properties(properties: object) -> dict[str, JsonValue]:
-    """The core properties of python-docx and python-pptx as metadata."""
+    """Convert the core properties of python-docx and python-pptx to metadata."""
     found: dict[str, JsonValue] = {}
     for name in _FIELDS:
         try:
             value = getattr(properties, name)
-        except (ValueError, KeyError, AttributeError):  # a date that is none
+        except (ValueError, KeyError, AttributeError):  # an invalid date
             continue
         if isinstance(value, datetime.datetime):
             found[name] = value.replace(tzinfo=None).isoformat(timespec="seconds")

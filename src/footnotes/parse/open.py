@@ -15,9 +15,9 @@ from footnotes.types import Part, Report
 def parse_document(
     source: Source, *, limits: Limits | None = None, warnings: tuple[str, ...] = ()
 ) -> Iterator[Part | Report]:
-    """The parts of a document, then its report. `warnings` are those of sniffing, and go first in the report.
+    """Yield the parts of a document, then its report. `warnings` come from sniffing, and go first in the report.
 
-    Raises a `DocumentError` at any point; the parts already given are then to be forgotten.
+    Raises a `DocumentError` at any point; the caller must then discard the parts already yielded.
     """
     limits = limits or Limits()
     parser = parser_for(source.mime)

@@ -1,4 +1,4 @@
-"""The headings above a place in a document."""
+"""Tracks the headings above a position in a document."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ class Outline:
 
     @property
     def path(self) -> tuple[str, ...]:
-        """The titles above the present place, outermost first."""
+        """Return the titles above the current position, outermost first."""
         return self._path
 
     def leave(self) -> None:
-        """Close all headings: the following text is under none of them."""
+        """Close all headings: the following text is below none of them."""
         self._open, self._path = [], ()
 
     def enter(self, level: int, title: str) -> tuple[str, ...]:
-        """Open a heading, closing those of its level and below; the new path ends with its title."""
+        """Open a heading, and close those of its level and below; the new path ends with its title."""
         level = min(max(level, 1), DEEPEST)
         self._open = [entry for entry in self._open if entry[0] < level]
         self._open.append((level, clean_title(title)))
@@ -34,7 +34,7 @@ class Outline:
 
 
 def clean_title(title: str) -> str:
-    """A title on one line, cut at a bearable length."""
+    """Put a title on one line, and cut it at a bearable length."""
     return " ".join(title[: LONGEST_TITLE * 4].split())[:LONGEST_TITLE]
 
 

@@ -1,4 +1,4 @@
-"""A stream of characters → parts of bounded size, cut at the best boundary."""
+"""Cuts a stream of characters into parts of bounded size, at the best boundary."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ LOOKAHEAD = 50_000
 
 def runs(pieces: Iterator[str], *, size: int = PART_CHARACTERS, lookahead: int = LOOKAHEAD) -> Iterator[str]:
     """Rejoin pieces into runs that end after a paragraph, else a line, else a word, else anywhere."""
-    held: list[str] = []
+    pending: list[str] = []
     length = 0
     for piece in pieces:
-        held.append(piece)
+        pending.append(piece)
         length += len(piece)
         if length < size + lookahead:
             continue
-        text = "".join(held)
+        text = "".join(pending)
         start = 0
         while len(text) - start >= size + lookahead:
             end = _boundary(text, start + size, start + size + lookahead)
             yield text[start:end]
             start = end
-        held, length = [text[start:]], len(text) - start
+        pending, length = [text[start:]], len(text) - start
     if length:
-        yield "".join(held)
+        yield "".join(pending)
 
 
 def _boundary(text: str, low: int, high: int) -> int:
-    """The first good place to cut between two offsets."""
+    """Find the first good position to cut between two offsets."""
     for mark in ("\n\n", "\n", " "):
         found = text.find(mark, low, high)
         if found >= 0:

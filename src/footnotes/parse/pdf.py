@@ -1,4 +1,4 @@
-"""PDF → parts, page by page: text in reading order, headings guessed from size and shape."""
+"""Parses PDF page by page: text in reading order, headings guessed from size and shape."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Style:
 
 
 class PdfParser:
-    """Reads PDFs with pdfium. Pages are closed as they pass, so memory does not grow with their number."""
+    """Reads PDFs with pdfium. Pages are closed after use, so memory does not grow with their number."""
 
     name: ClassVar[str] = "pdf"
     version: ClassVar[int] = 3
@@ -56,12 +56,12 @@ class PdfParser:
 
     @property
     def variant(self) -> str:
-        """Part of the fingerprint: with OCR at hand, scans are worth parsing again."""
+        """Part of the fingerprint: if OCR is installed, scans are worth parsing again."""
         return "ocr" if ocr.available() else ""
 
     @property
     def least_memory_bytes(self) -> int:
-        """Recognising text takes more address space than a parser is given otherwise."""
+        """OCR takes more address space than a parser has otherwise."""
         return ocr.ADDRESS_SPACE if ocr.available() else 0
 
     def parse(self, source: Source) -> Iterator[Part | Report]:
@@ -88,7 +88,7 @@ class PdfParser:
 
 @contextmanager
 def open_pdf(source: Source, password: str | None = None) -> Iterator[Any]:
-    """A document of pdfium; its errors become ours."""
+    """Open a document with pdfium, and translate its errors."""
     import pypdfium2 as pdfium
 
     try:
@@ -111,7 +111,7 @@ def open_pdf(source: Source, password: str | None = None) -> Iterator[Any]:
 
 
 def text_layer(page: Any) -> Layout:
-    """The layout of a page from its text layer."""
+    """Compute the layout of a page from its text layer."""
     textpage = page.get_textpage()
     try:
         return lay_out(page_words(textpage))
@@ -120,7 +120,7 @@ def text_layer(page: Any) -> Layout:
 
 
 def page_layout(pdf: Any, number: int, by: Callable[[object], Layout] = text_layer) -> Layout | None:
-    """The layout of a page, counted from 1; nothing when the page cannot be read."""
+    """Compute the layout of a page, counted from 1; None if the page cannot be read."""
     import pypdfium2 as pdfium
 
     try:
@@ -136,7 +136,7 @@ def page_layout(pdf: Any, number: int, by: Callable[[object], Layout] = text_lay
 
 
 def _style(pdf: object, pages: int) -> Style:
-    """Look at some pages spread over the document before reading it."""
+    """Sample some pages across the document before reading it."""
     step = max(1, pages // _SAMPLED_PAGES)
     sampled = [page_layout(pdf, number) for number in range(1, pages + 1, step)]
     layouts = [layout for layout in sampled if layout is not None]
@@ -150,11 +150,11 @@ def _style(pdf: object, pages: int) -> Style:
     body = heights.most_common(1)[0][0] if heights else 0.0
     often = max(2, len(layouts) // 3)
     larger = sorted((size for size in heights if size > body * _HEADING_GROWTH), reverse=True)
-    return Style(body, frozenset(text for text, count in edges.items() if count >= often), _apart(larger))
+    return Style(body, frozenset(text for text, count in edges.items() if count >= often), _distinct(larger))
 
 
-def _apart(sizes: list[float]) -> list[float]:
-    """Sizes from large to small without those that hardly differ from a larger one."""
+def _distinct(sizes: list[float]) -> list[float]:
+    """Sort sizes from large to small, and drop those that hardly differ from a larger one."""
     found: list[float] = []
     for size in sizes:
         if not found or size < found[-1] * 0.94:
@@ -167,16 +167,16 @@ def _edge_blocks(layout: Layout) -> list[PageBlock]:
 
 
 def _normal(text: str) -> str:
-    """A line without what changes from page to page."""
+    """Remove from a line what changes from page to page."""
     return " ".join(_DIGITS.sub("#", text[:_LONGEST_HEADING]).lower().split())
 
 
 class _Builder:
-    """Puts pages together into parts, and labels their blocks."""
+    """Joins pages into parts, and labels their blocks."""
 
-    def __init__(self, style: Style, stated: JsonValue = None) -> None:
+    def __init__(self, style: Style, title: JsonValue = None) -> None:
         self._style = style
-        self._stated = stated if isinstance(stated, str) else None
+        self._stated = title if isinstance(title, str) else None
         self._outline = Outline()
         self._pieces: list[str] = []
         self._blocks: list[Block] = []
@@ -209,7 +209,7 @@ class _Builder:
 
     @property
     def title(self) -> str | None:
-        """Choose the title: from the first page, else as stated in the file, else the first heading."""
+        """Choose the title: from the first page, else from the file's metadata, else the first heading."""
         return filing_title(self._first_page) or self._stated or cover_title(self._headings)
 
     def _append(self, text: str) -> None:
@@ -242,7 +242,7 @@ class _Builder:
         return Block(kind, start, end, number, level, path, attributes)
 
     def _table_attributes(self, number: int, text: str) -> dict[str, JsonValue]:
-        """The row that names the columns: the table's first, or that of the table before it on the page."""
+        """Return the row that names the columns: the table's first, or that of the table before it on the page."""
         first = text.partition("\n")[0]
         if _is_header(first):
             self._header = (number, first[:1000])
@@ -250,7 +250,7 @@ class _Builder:
         return {"header": header} if page == number else {}
 
     def _heading_level(self, text: str, block: PageBlock, following: PageBlock | None) -> int:
-        """The level of a heading, 0 for anything else: larger than the body, or bold and short above text."""
+        """Return the level of a heading, 0 for anything else: larger than the body, or bold and short above text."""
         if len(text) > _LONGEST_HEADING or len(block.lines) > 3 or block.sideways or not _is_wordy(text):
             return 0
         if _normal(text) in self._style.repeated or text.endswith((",", ";")) or text.count(",") > 2 or "@" in text:
@@ -274,7 +274,7 @@ def _is_wordy(text: str) -> bool:
 
 
 def _is_header(row: str) -> bool:
-    """Whether a row names columns: beyond its first cell it holds years or words, no amounts."""
+    """Return whether a row names columns: after its first cell it has years or words, no amounts."""
     cells = row.split("\t")[1:]
     return bool(cells) and not any(_AMOUNT.search(cell) for cell in cells)
 
@@ -302,8 +302,8 @@ def _report(parser: str, source: Source, metadata: dict[str, JsonValue], pages: 
 
 
 def _format_list(pages: list[int]) -> str:
-    shown = ", ".join(map(str, pages[:10])) + (" and more" if len(pages) > 10 else "")
-    return f"page {shown}" if len(pages) == 1 else f"pages {shown}"
+    numbers = ", ".join(map(str, pages[:10])) + (" and more" if len(pages) > 10 else "")
+    return f"page {numbers}" if len(pages) == 1 else f"pages {numbers}"
 
 
 def _metadata(pdf: Any) -> dict[str, JsonValue]:
@@ -312,7 +312,7 @@ def _metadata(pdf: Any) -> dict[str, JsonValue]:
     for key, value in pdf.get_metadata_dict(skip_empty=True).items():
         text = clean(value)[:1000].strip().strip("\ufffd")
         if key == "Title" and not _is_wordy(text):
-            continue  # such as the number under which it was filed
+            continue  # for example the number under which it was filed
         if key in _FIELDS and text and not _PLACEHOLDER.match(text):
             found[_FIELDS[key]] = _PROGRAM.sub("", text)
         elif key in _DATES and (date := _date(text)):
@@ -321,7 +321,7 @@ def _metadata(pdf: Any) -> dict[str, JsonValue]:
 
 
 def _date(text: str) -> str | None:
-    """`D:20240506071809+02'00'` → `2024-05-06T07:18:09`."""
+    """Convert `D:20240506071809+02'00'` to `2024-05-06T07:18:09`."""
     match = _DATE.match(text)
     if match is None:
         return None
@@ -360,15 +360,15 @@ def cover_title(headings: Sequence[str]) -> str | None:
 
 
 def filing_title(page: str) -> str | None:
-    """`Apple Inc., Form 10-Q, June 25, 2022`: who reports to the exchange commission, on which form, for which time."""
+    """Build `Apple Inc., Form 10-Q, June 25, 2022`: who reports to the exchange commission, on which form, for when."""
     registrant, form = _REGISTRANT.search(page), _FORM.search(page)
     if registrant is None or form is None:
         return None
     found = _PERIOD.search(page)
-    said = [registrant[1].strip(" _\t"), f"Form {form[1].upper()}"]
+    parts = [registrant[1].strip(" _\t"), f"Form {form[1].upper()}"]
     if found is not None:
-        said.append(" ".join((found[1] or found[2]).split()))
-    return ", ".join(said)[:_LONGEST]
+        parts.append(" ".join((found[1] or found[2]).split()))
+    return ", ".join(parts)[:_LONGEST]
 
 
 def is_boilerplate(heading: str) -> bool:

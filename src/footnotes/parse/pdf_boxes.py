@@ -1,4 +1,4 @@
-"""The boxes of a span of a page's text, for highlights."""
+"""Finds the boxes of a span of a page's text, for highlights."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Box(NamedTuple):
 
 
 class PageBoxes(NamedTuple):
-    """The boxes of a span, and the size of the page they are drawn on."""
+    """The boxes of a span, and the size of their page."""
 
     width: float
     height: float
@@ -42,16 +42,16 @@ class BoxesParser:
     isolated: ClassVar[bool] = True
 
     def parse(self, source: Source) -> Iterator[Part | Report]:
-        """One report, whose metadata are the boxes of the span that the content type's parameters name."""
+        """Yield one report whose metadata are the boxes of the span that the content type's parameters name."""
         page, start, end = (int(each.partition("=")[2]) for each in source.mime.split(";")[1:])
         found = boxes(source.path, page, start, end)
-        drawn: list[JsonValue] = [[*box] for box in found.boxes]
-        metadata: dict[str, JsonValue] = {"width": found.width, "height": found.height, "boxes": drawn}
+        rows: list[JsonValue] = [[*box] for box in found.boxes]
+        metadata: dict[str, JsonValue] = {"width": found.width, "height": found.height, "boxes": rows}
         yield Report(self.name, source.mime, 0, metadata=metadata)
 
 
 def isolated_boxes(path: Path, page: int, start: int, end: int, limits: Limits | None = None) -> PageBoxes:
-    """`boxes`, in the parser process."""
+    """Do the work of `boxes` in the parser process."""
     from footnotes.parse.pool import POOL
 
     mime = f"application/pdf;page={page};start={start};end={end}"
@@ -71,22 +71,22 @@ def boxes(path: Path, page: int, start: int, end: int) -> PageBoxes:
     with open_pdf(Source(path, path.name, "application/pdf")) as pdf:
         if not 1 <= page <= len(pdf):
             raise NotFound(f"{path.name} has {len(pdf)} pages, not {page}")
-        shown = pdf[page - 1]
+        current = pdf[page - 1]
         try:
-            textpage = shown.get_textpage()
+            textpage = current.get_textpage()
             try:
                 layout = lay_out(page_words(textpage))
                 found = span_boxes(textpage, layout, start, end)
             finally:
                 textpage.close()
-            width, height = shown.get_size()
+            width, height = current.get_size()
         finally:
-            shown.close()
+            current.close()
     return PageBoxes(width, height, found)
 
 
 def span_boxes(textpage: object, layout: Layout, start: int, end: int) -> list[Box]:
-    """The boxes of a span on a page that is open."""
+    """Return the boxes of a span on an open page."""
     return _join([_character_box(textpage, index) for index in _indexes(layout, start, end)])
 
 
@@ -99,15 +99,15 @@ def word_boxes(textpage: object, layout: Layout) -> Iterator[tuple[int, str, Box
 
 
 def find_quote(path: Path, page: int, quote: str) -> tuple[int, int] | None:
-    """The span of a quote in the text of a page, white space aside."""
+    """Find the span of a quote in the text of a page, ignoring white space."""
     with open_pdf(Source(path, path.name, "application/pdf")) as pdf:
-        shown = pdf[page - 1]
-        textpage = shown.get_textpage()
+        current = pdf[page - 1]
+        textpage = current.get_textpage()
         try:
             text = lay_out(page_words(textpage)).text
         finally:
             textpage.close()
-            shown.close()
+            current.close()
     places = [index for index, character in enumerate(text) if not character.isspace()]
     at = "".join(text.split()).find("".join(quote.split()))
     if at < 0 or not quote.strip():
@@ -116,7 +116,7 @@ def find_quote(path: Path, page: int, quote: str) -> tuple[int, int] | None:
 
 
 def _indexes(layout: Layout, start: int, end: int) -> Iterable[int]:
-    """pdfium's indexes of the characters of a span."""
+    """Return pdfium's indexes of the characters of a span."""
     starts = [place for place, _ in layout.words]
     for place, word in layout.words[max(0, bisect_right(starts, start) - 1) :]:
         if place >= end:
@@ -134,7 +134,7 @@ def _character_box(textpage: Any, index: int) -> Box:
 
 
 def _join(found: list[Box]) -> list[Box]:
-    """Boxes of neighbours on one line as one box."""
+    """Merge the boxes of neighbours on one line."""
     lines: list[Box] = []
     for box in found:
         if lines and _beside(lines[-1], box):

@@ -1,4 +1,4 @@
-"""Fragments of lines in reading order: column by column if there are columns."""
+"""Puts fragments of lines in reading order: column by column if there are columns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LEAST_CHARACTERS = 18
 _FILLED = 0.55
 _DEEPEST = 3
 WIDE_GAP = 1.2
-"""A gap of more than this times the height of the line parts two columns or cells."""
+"""A gap wider than this many line heights separates two columns or cells."""
 
 
 @dataclass(slots=True)
@@ -62,7 +62,7 @@ def _continues(fragment: Fragment, word: Word) -> bool:
 
 
 def right_to_left(text: str) -> bool:
-    """Whether a word is written from right to left (Hebrew, Arabic and their like)."""
+    """Return whether a word is written from right to left (Hebrew, Arabic and their like)."""
     return not text.isascii() and any(
         "\u0590" <= character <= "\u08ff" or "\ufb1d" <= character <= "\ufefc" for character in text
     )
@@ -75,7 +75,7 @@ def _extend(fragment: Fragment, word: Word) -> None:
 
 
 def regions(found: list[Fragment], depth: int = 0) -> list[list[Fragment]]:
-    """Groups of fragments to be read one after the other, each from top to bottom."""
+    """Group fragments to be read one after the other, each group from top to bottom."""
     gutter = _gutter(found) if depth < _DEEPEST else None
     if gutter is None:
         return [found] if found else []
@@ -95,7 +95,7 @@ def regions(found: list[Fragment], depth: int = 0) -> list[list[Fragment]]:
 
 
 def _append_bar(ordered: list[list[Fragment]], bar: Fragment, *, joins: bool) -> None:
-    """Lines across both columns that follow each other make one region."""
+    """Merge lines across both columns that follow each other into one region."""
     if joins and ordered:
         ordered[-1].append(bar)
     else:
@@ -122,7 +122,7 @@ def _gutter(found: list[Fragment]) -> float | None:
 
 
 def _emptiest(found: list[Fragment], low: float, high: float) -> tuple[float, float] | None:
-    """The widest gap crossed by the fewest fragments, and by few of them at most."""
+    """Find the widest gap that the fewest fragments cross, and only a few of them."""
     events = sorted([(each.left, 1) for each in found] + [(each.right, -1) for each in found])
     open_count = 0
     gaps: list[tuple[int, float, float, float]] = []

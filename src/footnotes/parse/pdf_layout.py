@@ -1,4 +1,4 @@
-"""Words of a page → its text, block by block. Depends only on that page, so boxes can be computed again."""
+"""Builds the text of a page from its words, block by block. Depends only on that page: boxes can be computed again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COMPOUND = frozenset(
     so one two three co ex e
     """.split()  # noqa: SIM905
 )
-"""First halves of words that keep their hyphen when a line ends in it."""
+"""First halves of words that keep their hyphen at the end of a line."""
 
 
 class Line:
@@ -36,7 +36,7 @@ class Line:
 
 
 def _usual_height(words: list[Word]) -> float:
-    """The height of most of the text; a raised number or a large initial does not count."""
+    """Return the height of most of the text; a raised number or a large initial does not count."""
     heights = sorted((word.height, len(word.text)) for word in words)
     half = sum(length for _, length in heights) / 2
     for height, length in heights:
@@ -59,7 +59,7 @@ class PageBlock:
 
 @dataclass(slots=True)
 class Layout:
-    """A page's text and blocks, and which of pdfium's characters each word of the text is."""
+    """A page's text and blocks, and for each word of the text the indexes of its characters in pdfium."""
 
     text: str
     blocks: list[PageBlock]
@@ -67,13 +67,13 @@ class Layout:
 
 
 def lay_out(words: list[Word]) -> Layout:
-    """The text of a page in reading order."""
+    """Build the text of a page in reading order."""
     straight = fragments([word for word in words if not word.vertical])
     return lay_out_fragments(straight, [word for word in words if word.vertical])
 
 
 def lay_out_fragments(found: list[Fragment], sideways: list[Word] | None = None) -> Layout:
-    """The text of fragments in reading order, then of words written sideways."""
+    """Build the text of fragments in reading order, then of words written sideways."""
     blocks: list[PageBlock] = []
     for region in regions([fragment for fragment in found if fragment.characters > 1]):
         blocks.extend(_blocks(_lines(region)))
@@ -82,7 +82,7 @@ def lay_out_fragments(found: list[Fragment], sideways: list[Word] | None = None)
 
 
 def _sideways(words: list[Word]) -> Iterator[PageBlock]:
-    """Words written across the main direction, those of one line together, in the order of the content."""
+    """Yield words written across the main direction, line by line, in the order of the content."""
     lines: list[list[Word]] = []
     for word in words:
         beside = lines and abs(lines[-1][-1].left - word.left) < (word.right - word.left) * 0.5
@@ -96,7 +96,7 @@ def _sideways(words: list[Word]) -> Iterator[PageBlock]:
 
 
 def _lines(region: list[Fragment]) -> list[Line]:
-    """Fragments of a region as lines from top to bottom, the cells of each from left to right."""
+    """Arrange fragments of a region as lines from top to bottom, the cells of each from left to right."""
     rows: list[list[Fragment]] = []
     for fragment in sorted(region, key=lambda each: -each.middle):
         first = rows[-1][0] if rows else None
@@ -108,7 +108,7 @@ def _lines(region: list[Fragment]) -> list[Line]:
 
 
 def _merge(cells: list[Fragment]) -> list[Fragment]:
-    """Neighbouring fragments without a wide gap become one; right-to-left rows are turned around."""
+    """Join neighbouring fragments without a wide gap; reverse right-to-left rows."""
     merged = [cells[0]]
     for cell in cells[1:]:
         last = merged[-1]
@@ -123,7 +123,7 @@ def _merge(cells: list[Fragment]) -> list[Fragment]:
 
 
 def _blocks(lines: list[Line]) -> Iterator[PageBlock]:
-    """Lines grouped into tables and paragraphs."""
+    """Group lines into tables and paragraphs."""
     leading = _line_spacing(lines)
     right = max((line.right for line in lines), default=0.0)
     current: list[Line] = []
@@ -140,14 +140,14 @@ def _blocks(lines: list[Line]) -> Iterator[PageBlock]:
 
 
 def _is_row(lines: list[Line], index: int) -> bool:
-    """Whether a line is the row of a table: it has three cells, or two and so has a neighbour."""
+    """Return whether a line is a row of a table: it has three cells, or two and a neighbour with at least two."""
     if len(lines[index].cells) != 2:
         return len(lines[index].cells) > 2
     return any(len(lines[at].cells) > 1 for at in (index - 1, index + 1) if 0 <= at < len(lines))
 
 
 def _line_spacing(lines: list[Line]) -> float:
-    """The usual distance from a line to the next."""
+    """Return the usual distance from a line to the next."""
     steps = [
         above.middle - below.middle
         for above, below in pairwise(lines)
@@ -158,7 +158,7 @@ def _line_spacing(lines: list[Line]) -> float:
 
 
 def _breaks(current: list[Line], line: Line, leading: float, right: float, table: bool) -> bool:
-    """Whether a new block begins with a line."""
+    """Return whether a new block begins with a line."""
     last = current[-1]
     step = last.middle - line.middle
     if step > max(leading * 1.35, last.height * 0.6) and (leading or step > last.height * 1.8):
@@ -219,13 +219,13 @@ def _join_words(block: PageBlock, vocabulary: set[str]) -> Iterator[tuple[str, W
 
 
 def _space(before: Word, word: Word) -> str:
-    """A space, unless two words touch: then they are one that was set in two styles."""
+    """Return a space, unless two words touch: then they are one word in two styles."""
     touches = before.first + len(before.text) != word.first and abs(word.left - before.right) < 0.05 * word.height
     return "" if touches and before.text[-1].isalnum() and word.text[0].islower() else " "
 
 
 def _dehyphenate(word: Word, following: str, vocabulary: set[str]) -> tuple[str, bool]:
-    """The text of a line's last word, and whether the next word is to be joined to it."""
+    """Return the text of a line's last word, and whether to join the next word to it."""
     text = word.text + "-" if word.hyphenated else word.text
     if not text.endswith(("-", "\u00ad", "\u2010")):
         return text, False

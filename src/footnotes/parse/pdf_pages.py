@@ -1,4 +1,4 @@
-"""Images of pages, with the boxes of spans of their text, to inspect the extraction."""
+"""Draws pages as images with the boxes of spans of their text, to inspect the extraction."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from footnotes.types import JsonValue, Part, Report
 
 Span = tuple[int, int]
 _FINE = 10_000
-"""Points across a page by which words are placed: pdfium counts whole ones."""
+"""Points across a page in which words are placed: pdfium counts whole ones."""
 _GROWS, _GROWS_ANYWAY = 8, 1 << 24
-"""How many times as large, and by how many bytes, a PDF may become without its password."""
+"""How many times larger, and by how many bytes, a PDF may become without its password."""
 _TALLEST = 4
 """The maximum ratio of a page's height to its width; the rest is cut off."""
 
 
 class PagePicture(NamedTuple):
-    """A page as a PNG, and for each span asked for its boxes, in shares of the picture from its upper left corner."""
+    """A page as a PNG, and for each requested span its boxes, in shares of the picture from its upper left corner."""
 
     png: bytes
     width: int
@@ -47,24 +47,24 @@ class PagesParser:
     isolated: ClassVar[bool] = True
 
     def parse(self, source: Source) -> Iterator[Part | Report]:
-        """One report: how many images each page has, or, where parameters name a page, its picture and boxes."""
-        given = dict(each.split("=", 1) for each in source.mime.split(";")[1:])
-        password = bytes.fromhex(given.get("password", "")).decode()
+        """Yield one report: how many images each page has, or, if parameters name a page, its picture and boxes."""
+        parameters = dict(each.split("=", 1) for each in source.mime.split(";")[1:])
+        password = bytes.fromhex(parameters.get("password", "")).decode()
         with open_pdf(source, password or None) as pdf:
-            if "password" in given:
+            if "password" in parameters:
                 metadata = _unlock(pdf, source.path)
-            elif "words" in given:
-                metadata = _extract_words(pdf, int(given["words"]))
-            elif "page" in given:
-                spans = [_span(each) for each in given["spans"].split(",") if each]
-                metadata = _drawn(pdf, int(given["page"]), int(given["width"]), spans)
+            elif "words" in parameters:
+                metadata = _extract_words(pdf, int(parameters["words"]))
+            elif "page" in parameters:
+                spans = [_span(each) for each in parameters["spans"].split(",") if each]
+                metadata = _draw(pdf, int(parameters["page"]), int(parameters["width"]), spans)
             else:
                 metadata = {"images": [_image_count(pdf, number) for number in range(len(pdf))]}
         yield Report(self.name, source.mime, 0, metadata=metadata)
 
 
 def count_images(path: Path, limits: Limits | None = None) -> list[int]:
-    """How many images are on each page of a PDF."""
+    """Count the images on each page of a PDF."""
     found: Any = _run(path, "application/pdf", limits)["images"]
     return list(found)
 
@@ -72,15 +72,15 @@ def count_images(path: Path, limits: Limits | None = None) -> list[int]:
 def page_picture(
     path: Path, page: int, spans: Sequence[Span], *, width: int, limits: Limits | None = None
 ) -> PagePicture:
-    """A page, counted from 1, so many pixels wide. Offsets count from the first block of the page."""
-    asked = ",".join(f"{start}-{end}" for start, end in spans)
-    found: Any = _run(path, f"application/pdf;page={page};width={width};spans={asked}", limits)
+    """Draw a page, counted from 1, at a width in pixels. Offsets count from the first block of the page."""
+    spans_text = ",".join(f"{start}-{end}" for start, end in spans)
+    found: Any = _run(path, f"application/pdf;page={page};width={width};spans={spans_text}", limits)
     boxes = [[Box(*box) for box in each] for each in found["boxes"]]
     return PagePicture(base64.b64decode(found["png"]), found["width"], found["height"], boxes)
 
 
 def page_layer(path: Path, page: int, *, limits: Limits | None = None) -> list[tuple[int, str, Box]]:
-    """The words of a page, counted from 1: offset from its first block, text, and box in shares of its picture."""
+    """Return the words of a page, counted from 1: offset from its first block, text, box in shares of its picture."""
     found: Any = _run(path, f"application/pdf;words={page}", limits)
     return [(place, text, Box(*box)) for place, text, *box in found["words"]]
 
@@ -108,8 +108,8 @@ def _run(path: Path, mime: str, limits: Limits | None, filename: str = "") -> An
 # ── in the parser process
 
 
-def _span(written: str) -> Span:
-    start, _, end = written.partition("-")
+def _span(text: str) -> Span:
+    start, _, end = text.partition("-")
     return int(start), int(end)
 
 
@@ -144,7 +144,7 @@ def _image_count(pdf: Any, number: int) -> int:
         page.close()
 
 
-def _drawn(pdf: Any, number: int, width: int, spans: Sequence[Span]) -> dict[str, JsonValue]:
+def _draw(pdf: Any, number: int, width: int, spans: Sequence[Span]) -> dict[str, JsonValue]:
     import pypdfium2 as pdfium
 
     try:
@@ -191,7 +191,7 @@ def _boxes(page: Any, spans: Sequence[Span], width: int, height: int) -> list[Js
 
 
 def _on_picture(page: object, box: Box, width: int, height: int) -> Box:
-    """A box in points as shares of the picture; pages may be turned, and show only some of their paper."""
+    """Convert a box in points to shares of the picture; pages may be turned, and show only some of their paper."""
     corners = [_to_device(page, x, y, width, height) for x in (box.left, box.right) for y in (box.bottom, box.top)]
     across, down = sorted(x / width for x, _ in corners), sorted(y / height for _, y in corners)
     return Box(*(round(min(max(share, 0.0), 1.0), 4) for share in (across[0], down[0], across[-1], down[-1])))

@@ -1,4 +1,4 @@
-"""The words of a PDF page with their boxes, from a few calls a word rather than several a character."""
+"""Reads the words of a PDF page with their boxes, with a few calls per word instead of several per character."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 _WORD = re.compile(r"[^\s\x00\x02\ufffe]+")
 _HYPHENS = ("\x02", "\ufffe")
-"""What pdfium puts for a hyphen at the end of a line."""
+"""The character that pdfium returns for a hyphen at the end of a line."""
 _FILLER = "\uffff"
 """Placeholder for the second half of a character beyond the basic plane, which has its own index."""
 _BOLD = re.compile(rb"(?i)bold|black|heavy|demi")
@@ -46,7 +46,7 @@ class Word:
 
 
 def page_words(textpage: object) -> list[Word]:
-    """The words of a page in the order of its content."""
+    """Return the words of a page in the order of its content."""
     raw = page_characters(textpage)
     words = list(_words(textpage, raw))
     if sum(word.vertical for word in words) * 2 > len(words):
@@ -55,7 +55,7 @@ def page_words(textpage: object) -> list[Word]:
 
 
 def page_characters(textpage: Any) -> str:
-    """The characters of a page, one for each of pdfium's indexes."""
+    """Return the characters of a page, one for each of pdfium's indexes."""
     import pypdfium2.raw as pdfium
 
     count = textpage.count_chars()
@@ -116,7 +116,7 @@ def _main_angle(textpage: Any, words: list[Word]) -> float:
 
 
 def _turn(words: list[Word], angle: float) -> None:
-    """Turn the boxes of a page that is written upwards or downwards."""
+    """Rotate the boxes of a page that is written upwards or downwards."""
     upwards = angle < 3.15
     for word in words:
         left, bottom, right, top = word.left, word.bottom, word.right, word.top

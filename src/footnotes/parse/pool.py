@@ -30,7 +30,7 @@ class Pool:
         try:
             yield from worker.parse(parser, source, limits)
         finally:
-            self._give_back(worker)
+            self._release(worker)
 
     def _take(self, memory_bytes: int) -> Worker:
         with self._lock:
@@ -43,7 +43,7 @@ class Pool:
                 worker.close()
         return Worker(memory_bytes)
 
-    def _give_back(self, worker: Worker) -> None:
+    def _release(self, worker: Worker) -> None:
         with self._lock:
             if worker.usable and worker.documents < DOCUMENTS_A_WORKER and len(self._idle) < MOST_IDLE:
                 self._idle.append(worker)

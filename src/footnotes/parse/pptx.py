@@ -1,4 +1,4 @@
-"""PowerPoint presentations → parts, a page for each slide."""
+"""Parses PowerPoint presentations, one page per slide."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class PptxParser:
         builder = Builder()
         slides = list(presentation.slides)
         metadata = core_properties(presentation.core_properties)
-        stated = metadata.get("title")
-        builder.stated = stated if isinstance(stated, str) and stated != "PowerPoint Presentation" else None
+        own_title = metadata.get("title")
+        builder.stated = own_title if isinstance(own_title, str) and own_title != "PowerPoint Presentation" else None
         empty = []
         for number, slide in enumerate(slides, start=1):
             before = builder.position
@@ -113,7 +113,7 @@ def _read_frame(builder: Builder, frame: Any, number: int) -> None:
 
 
 def _chart_rows(chart: Any) -> Iterator[list[str]]:
-    """A chart as the table it was drawn from."""
+    """Yield the rows of the table behind a chart."""
     try:
         for plot in chart.plots:
             series = list(plot.series)

@@ -1,4 +1,4 @@
-"""reStructuredText → parts. The canonical text is the source itself, so every span is exact."""
+"""Parses reStructuredText. The canonical text is the source itself, so every span is exact."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TABLE = re.compile(r"\+[-=+]{3,}\+\Z|={2,}(?: +={2,})+\Z")
 
 
 class RstParser:
-    """Finds sections by their adornment, in the order of their first use, as reStructuredText defines it."""
+    """Finds sections by their adornment, in the order of first use, as reStructuredText defines it."""
 
     name: ClassVar[str] = "rst"
     version: ClassVar[int] = 1
@@ -61,16 +61,16 @@ class _Reader:
             rest = group
             heading = self._heading(group)
             if heading:
-                level, title, taken = heading
+                level, title, count = heading
                 path = self._outline.enter(level, title)
                 self.title = self.title or title
-                yield _block("heading", group[:taken], offset, path, level)
-                rest = group[taken:]
+                yield _block("heading", group[:count], offset, path, level)
+                rest = group[count:]
             if rest:
                 yield self._text_block(rest, offset)
 
     def _heading(self, lines: list[Line]) -> tuple[int, str, int] | None:
-        """Level, title and number of lines of a section title that begins a group of lines."""
+        """Return level, title and number of lines of the section title that begins a group of lines."""
         texts = [line.text for line in lines[:3]]
         over = len(texts) > 2 and _ADORNMENT.match(texts[0]) and _ADORNMENT.match(texts[2])
         if over and texts[0][0] == texts[2][0] and not _TABLE.match(texts[0]) and len(texts[0]) >= len(texts[1]):
@@ -117,5 +117,5 @@ def _block(
 
 
 def _plain(title: str) -> str:
-    """A title without the marks of roles, links and literals."""
+    """Remove the marks of roles, links and literals from a title."""
     return clean_title(_ROLE.sub(lambda match: match[1] or match[2], title).replace("*", ""))

@@ -1,4 +1,4 @@
-"""Rich Text Format → parts."""
+"""Parses Rich Text Format."""
 
 from __future__ import annotations
 

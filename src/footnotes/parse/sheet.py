@@ -1,4 +1,4 @@
-"""Workbooks → parts: Excel old and new, and OpenDocument."""
+"""Parses workbooks: Excel old and new, and OpenDocument."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from footnotes.parse.office_metadata import core_of_archive
 from footnotes.types import JsonValue, Metadata, Part, Report
 
 MOST_CELLS = 30_000_000
-"""A sheet may span so many cells, empty ones counted."""
+"""The maximum number of cells in a sheet, including empty ones."""
 _CELL = re.compile(rb'<(?:\w+:)?c\s+r="([A-Z]{1,3})(\d{1,7})"')
 _BLOCK, _LONGEST_CELL = 1 << 20, 64
 
 
 class SheetParser:
-    """Reads each sheet as a table under its name; blocks know their sheet and range of cells."""
+    """Reads each sheet as a table under its name; blocks contain their sheet and range of cells."""
 
     name: ClassVar[str] = "sheet"
     version: ClassVar[int] = 1
@@ -42,8 +42,8 @@ class SheetParser:
     def parse(self, source: Source) -> Iterator[Part | Report]:
         workbook, metadata = _open(source)
         builder = Builder()
-        stated = metadata.get("title")
-        builder.stated, builder.stated_wins = stated if isinstance(stated, str) else None, True
+        title = metadata.get("title")
+        builder.stated, builder.stated_wins = title if isinstance(title, str) else None, True
         sheets = 0
         for name in workbook.sheet_names:
             sheet = workbook.get_sheet_by_name(name)
@@ -78,7 +78,7 @@ def _open(source: Source) -> tuple[Any, dict[str, JsonValue]]:
 
 
 def _check_extents(filename: str, archive: zipfile.ZipFile) -> None:
-    """A sheet is read as the rectangle around its cells: two cells in far corners would take more than any memory."""
+    """Check the rectangle around a sheet's cells: two cells in far corners would take more than any memory."""
     for name in archive.namelist():
         if not name.startswith("xl/worksheets/") or not name.endswith(".xml"):
             continue
@@ -123,7 +123,7 @@ def _rows(sheet: Any) -> Iterator[list[str]]:
 
 
 def _format(value: object) -> str:
-    """A cell as a reader would see it."""
+    """Format a cell as a reader would see it."""
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, float):
@@ -135,7 +135,7 @@ def _format(value: object) -> str:
 
 
 def _locate(sheet: Any, name: str) -> Any:
-    """Rows by number → the range of cells. Rows are counted from the sheet's first, columns from the first used."""
+    """Return the range of cells of numbered rows. Rows count from the sheet's first, columns from the first used."""
     _, left = sheet.start or (0, 0)
     right = column_name(left + max(sheet.width, 1) - 1)
 
@@ -146,7 +146,7 @@ def _locate(sheet: Any, name: str) -> Any:
 
 
 def column_name(index: int) -> str:
-    """0 → A, 25 → Z, 26 → AA."""
+    """Convert 0 to A, 25 to Z, 26 to AA."""
     letters = ""
     index += 1
     while index:

@@ -60,16 +60,16 @@ _LEAST_SURE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Sniffed:
-    """The content type of a file, with warnings."""
+    """Detect the content type of a file; return it with warnings."""
 
     mime: str
     warnings: tuple[str, ...] = ()
 
 
 def sniff(path: Path, filename: str, content: bytes | None = None) -> Sniffed:
-    """The content type of a file, from all its bytes if they are given.
+    """Detect the content type of a file, from all its bytes if given.
 
-    A name that promises something else is recorded as a warning.
+    If the name promises another type, add a warning.
     """
     sample = _sample(path, filename, content)
     suffix = PurePath(filename).suffix.lower()
@@ -125,7 +125,7 @@ def _without_mark(sample: bytes) -> bytes:
 
 
 def _binary_type(path: Path, filename: str, sample: bytes, promised: str | None) -> str | None:
-    if not sample.startswith(_beginnings()) and promised != types.PDF:  # as nearly all texts do not
+    if not sample.startswith(_beginnings()) and promised != types.PDF:  # nearly no text does
         return None
     declared = [mime for signature, mime in signatures() if sample.startswith(signature)]
     if declared:
@@ -145,22 +145,22 @@ def _binary_type(path: Path, filename: str, sample: bytes, promised: str | None)
 
 @cache
 def _beginnings() -> tuple[bytes, ...]:
-    """The first bytes needed to detect any signature."""
+    """Return the first bytes needed to detect any signature."""
     return tuple(beginning for beginning, _ in (*signatures(), *_CONTAINERS, *_UNREAD))
 
 
 def _type_in_zip(path: Path, sample: bytes) -> str:
     """Detect the type of an archive by the names in its directory, without extracting it."""
     if sample[30:38] == b"mimetype":
-        stated = next((mime for mime in _STATED_IN_ZIP if sample[38:].startswith(mime.encode())), None)
-        if stated is not None:
-            return stated
+        declared_mime = next((mime for mime in _STATED_IN_ZIP if sample[38:].startswith(mime.encode())), None)
+        if declared_mime is not None:
+            return declared_mime
     directory = _tail(path)
     return next((mime for name, mime in _IN_ZIP if name in directory or name in sample), _ZIP)
 
 
 def _type_in_ole(path: Path, filename: str) -> str:
-    """The container of old Office files, and of new ones that have a password."""
+    """Detect the container of old Office files, and of new ones that have a password."""
     with path.open("rb") as file:
         content = file.read(8 << 20)
     if "EncryptedPackage".encode("utf-16-le") in content:
@@ -181,7 +181,7 @@ def _tail(path: Path) -> bytes:
 
 
 def _is_text(path: Path, sample: bytes) -> bool:
-    """Whether a sample reads as text: few control characters, fewer still when it is not UTF-8."""
+    """Return whether a sample looks like text: few control characters, fewer still if it is not UTF-8."""
     if sample.startswith(_MARKS) or unmarked_utf16(sample):
         return True
     controls = len(sample) - len(sample.translate(None, _CONTROLS))
@@ -252,7 +252,7 @@ def _guessed_type(path: Path) -> str:
 
 @cache
 def _magika() -> Any:
-    """Google's model of content types. Loaded only for unknown names: it takes about 15 ms per file."""
+    """Load Google's model of content types. Only for unknown names: it takes about 15 ms per file."""
     try:
         from magika import Magika
     except ImportError:

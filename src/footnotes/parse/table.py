@@ -1,4 +1,4 @@
-"""Comma- and tab-separated values → parts, row by row."""
+"""Parses comma- and tab-separated values, row by row."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _UNCLOSED = "a quotation mark is never closed: the rows after it were read witho
 
 
 class TableParser:
-    """Reads rows of any width; the first is the header of all. Blocks know the numbers of their rows."""
+    """Reads rows of any width; the first is the header for all. Blocks contain the numbers of their rows."""
 
     name: ClassVar[str] = "table"
     version: ClassVar[int] = 1
@@ -50,7 +50,7 @@ def _locate(first: int, last: int) -> Metadata:
 
 
 def guess_delimiter(sample: list[str]) -> str:
-    """The delimiter that cuts most lines into the same number of fields, and into more than one."""
+    """Return the delimiter that cuts most lines into the same number of fields, and into more than one."""
     best, most = ",", (0, 0)
     for delimiter in _DELIMITERS:
         widths = [line.count(delimiter) for line in sample if line.strip()]
@@ -63,23 +63,23 @@ def guess_delimiter(sample: list[str]) -> str:
 
 def _lines(pieces: Iterator[str]) -> Iterator[str]:
     """Join pieces into lines with their ends."""
-    held: list[str] = []
+    pending: list[str] = []
     for piece in pieces:
         first, newline, rest = piece.partition("\n")
-        held.append(first + newline)
+        pending.append(first + newline)
         if not newline:
             continue
-        yield "".join(held)
+        yield "".join(pending)
         complete = rest.split("\n")
-        held = [complete.pop()]
+        pending = [complete.pop()]
         for line in complete:
             yield line + "\n"
-    if last := "".join(held):
+    if last := "".join(pending):
         yield last
 
 
 class _Rows:
-    """Rows of fields. From a field that never ends on, lines are cut at delimiters without regard to quotes."""
+    """Yield rows of fields. If a quoted field never ends, cut lines at delimiters without regard to quotes."""
 
     def __init__(self, lines: Iterator[str], delimiter: str) -> None:
         self.count = 0
@@ -101,7 +101,7 @@ class _Rows:
             yield from self._split_unquoted()
 
     def _record_lines(self) -> Iterator[str]:
-        """The lines, remembering those of the row that is being read."""
+        """Yield the lines, and remember those of the current row."""
         for line in self._lines:
             self._since.append(line)
             yield line

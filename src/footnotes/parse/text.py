@@ -1,4 +1,4 @@
-"""Plain text → parts. Headings are guessed: a line in capitals, a `#` line, a short line before longer text."""
+"""Parses plain text. Headings are guessed: a line in capitals, a `#` line, a short line before longer text."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from footnotes.parse import Source
 from footnotes.parse.decode import Encoding, characters, detect_encoding
 from footnotes.parse.outline import Outline, clean_title
 from footnotes.parse.parts import runs
+from footnotes.text.turns import is_chat_line
 from footnotes.types import Block, BlockKind, Part, Report
 
 _HASHES = re.compile(r"(#{1,6})[ \t]+(\S.*)")
@@ -61,7 +62,7 @@ class TextParser:
 
 
 def text_report(parser: str, mime: str, length: int, title: str | None, encoding: Encoding) -> Report:
-    """The report of a parser that read a text file."""
+    """Build the report of a parser that read a text file."""
     metadata = {"encoding": encoding.codec}
     return Report(parser, mime, length, title=title, metadata=metadata, warnings=encoding.warnings)
 
@@ -71,7 +72,7 @@ def _title(first: Block) -> str | None:
 
 
 def text_blocks(text: str, offset: int, outline: Outline) -> list[Block]:
-    """The blocks of a run of plain text that begins at `offset` of the canonical text."""
+    """Split plain text, which begins at `offset` of the canonical text, into blocks."""
     blocks: list[Block] = []
     groups = paragraphs(text)
     for index, lines in enumerate(groups):
@@ -81,7 +82,7 @@ def text_blocks(text: str, offset: int, outline: Outline) -> list[Block]:
 
 
 def paragraphs(text: str) -> list[list[Line]]:
-    """Runs of lines between blank lines."""
+    """Group lines between blank lines."""
     found: list[list[Line]] = []
     current: list[Line] = []
     position = 0
@@ -142,10 +143,10 @@ def _kind(lines: list[Line]) -> BlockKind:
 
 
 def heading_of(line: str, following: str) -> tuple[int, str]:
-    """The level and title of a line that reads like a heading; level 0 when it does not."""
+    """Return level and title of a line that reads like a heading; level 0 if it does not."""
     if match := _HASHES.match(line):
         return len(match[1]), clean_title(match[2].rstrip("# "))
-    if len(line) > _LONGEST_CAPITALS or not following:
+    if len(line) > _LONGEST_CAPITALS or not following or is_chat_line(line):
         return 0, ""
     if (match := _UNDERLINE.match(following)) and not _UNDERLINE.match(line) and len(following) * 2 >= len(line):
         return (1 if match[1] == "=" else 2), clean_title(line)

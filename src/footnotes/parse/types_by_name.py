@@ -58,16 +58,16 @@ find their definitions."""
 
 
 def code_mime(language: str) -> str:
-    """The content type under which source in a language is known here."""
+    """Return the content type of source code in a language."""
     return f"text/x-{language}"
 
 
 def is_code_name(filename: str) -> bool:
-    """Whether a file's name ends like that of source in a programming language."""
+    """Return whether a file's name ends like source code in a programming language."""
     ending = filename.rpartition(".")[2].lower()
     return any(ending in endings for endings in LANGUAGES.values())
 
 
 def is_source_code(mime: str) -> bool:
-    """Whether a content type is that of a programming language we cut by function and class."""
+    """Return whether a content type is a programming language that Footnotes cuts by function and class."""
     return mime.startswith("text/x-") and mime.removeprefix("text/x-") in LANGUAGES

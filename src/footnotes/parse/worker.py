@@ -1,4 +1,4 @@
-"""Parsers of untrusted bytes in a separate process, with limits.
+"""Runs parsers of untrusted bytes in a separate process, with limits.
 
 `Worker` is the near side, `main` the far side (`python -m footnotes.parse.worker`). They exchange lines of JSON over
 pipes: a request, then parts, then a report or an error. A full pipe makes the parser wait for its reader.
@@ -24,10 +24,10 @@ from footnotes.parse.limits import Limits
 from footnotes.types import Block, BlockKind, Metadata, Part, Report
 
 GRACE_SECONDS = 15
-"""A document may take this much longer on the clock than on the processor before it is taken to hang."""
+"""A document may take this much more wall-clock time than processor time before it counts as hanging."""
 _DYING_SECONDS = 5.0
 _OUT_OF_MEMORY = (-signal.SIGKILL, -signal.SIGTRAP, -signal.SIGILL)
-"""How the system ends a process that has too much, and how pdfium ends itself when it gets no more."""
+"""How the system ends a process that exceeds its limits, and how pdfium ends itself without memory."""
 _READ_BYTES = 1 << 18
 _FORBIDDEN = ("socket.connect", "socket.getaddrinfo", "socket.bind", "subprocess.Popen", "os.system", "os.exec")
 
@@ -53,11 +53,11 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether the process still runs."""
+        """Return whether the process still runs."""
         return self._process.poll() is None
 
     def parse(self, parser: str, source: Source, limits: Limits) -> Iterator[Part | Report]:
-        """The parts and the report of one document. A worker left before the end is not usable again."""
+        """Yield the parts and the report of one document. A worker abandoned before the end is not usable again."""
         self.documents += 1
         self.usable = False
         self._request(parser, source, limits)
@@ -91,9 +91,9 @@ class Worker:
         searched = 0
         while (end := self._buffer.find(b"\n", searched)) < 0:
             searched = len(self._buffer)
-            began = time.monotonic()
+            start = time.monotonic()
             ready = poll.poll(max(0.0, patience) * 1000)
-            patience -= time.monotonic() - began
+            patience -= time.monotonic() - start
             data = os.read(pipe, _READ_BYTES) if ready else b""
             if not data:
                 raise self._death(source, limits, hangs=not ready)
@@ -137,7 +137,7 @@ class Worker:
             self._process.kill()
             _, status, usage = os.wait4(self._process.pid, 0)
         self._process.returncode = os.waitstatus_to_exitcode(status)
-        # A child begins with the peak of the process it was forked from: only what goes beyond that is its own.
+        # A child begins with the peak of the process it was forked from: only what exceeds that is its own.
         self._peak_bytes = usage.ru_maxrss * 1024 if usage.ru_maxrss > self._inherited else 0
 
 
@@ -180,7 +180,7 @@ def _parse(parser: str, source: Source) -> Iterator[Part | Report | FootnotesErr
 
 
 def _confine(memory_bytes: int) -> None:
-    """Limit the memory, lower the priority, and forbid network and programs to any library."""
+    """Limit the memory, lower the priority, and block network and programs for every library."""
     import resource
 
     with suppress(ValueError, OSError):
@@ -196,7 +196,7 @@ def _confine(memory_bytes: int) -> None:
 
 
 def _limit_processor(seconds: int) -> None:
-    """Allow so many seconds from now."""
+    """Allow this many seconds from now."""
     import resource
 
     usage = resource.getrusage(resource.RUSAGE_SELF)

@@ -1,4 +1,4 @@
-"""XML of any vocabulary → parts. No entity is fetched, and none is expanded beyond what libxml2 allows."""
+"""Parses XML of any vocabulary. Fetches no entity, and expands none beyond what libxml2 allows."""
 
 from __future__ import annotations
 

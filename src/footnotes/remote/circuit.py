@@ -1,4 +1,4 @@
-"""A circuit that opens after repeated failures, so calls to a dead provider fail at once until it may be back."""
+"""A circuit breaker: after repeated failures, calls to a dead provider fail at once until it may be back."""
 
 from __future__ import annotations
 

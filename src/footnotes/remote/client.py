@@ -161,8 +161,8 @@ class Remote:
             what: dict[str, Any] = {"method": "GET"} if body is None else {"method": "POST", "json": dict(body)}
             with client.stream(url=path, timeout=timeout, headers=tracing.headers(), **what) as response:
                 if not response.is_success:
-                    sent = message_in(self._body(response, until).decode("utf-8", "replace"))
-                    quoted = redact(sent, self._secrets) if self.endpoint.quoted else ""
+                    message = message_in(self._body(response, until).decode("utf-8", "replace"))
+                    quoted = redact(message, self._secrets) if self.endpoint.quoted else ""
                     setting = self.endpoint.key_setting
                     fault = error_of_status(provider, response.status_code, response.headers, quoted, setting)
                     assert fault is not None
@@ -246,7 +246,7 @@ class Remote:
 
     def _wait(self, error: ProviderError, attempt: int, until: Deadline) -> bool:
         """Wait as asked, or longer each time with full jitter; False if the deadline leaves no time."""
-        wait = backoff(attempt, asked=error.retry_after)
+        wait = backoff(attempt, retry_after=error.retry_after)
         if until.remaining(wait + 1.0) <= wait:
             return False
         self._sleep(wait)
@@ -277,8 +277,8 @@ def error_of_status(
     if status in (401, 403):
         remedy = f"Check the setting {key_setting}." if key_setting else None
         # An answer made without the provider quotes only this message, so it must name the setting too.
-        named = f" of the setting {key_setting}" if key_setting else ""
-        return ProviderRefused(f"{provider} refused the key{named} ({status}){detail}", remedy=remedy)
+        setting = f" of the setting {key_setting}" if key_setting else ""
+        return ProviderRefused(f"{provider} refused the key{setting} ({status}){detail}", remedy=remedy)
     if status == 429:
         error = ProviderRateLimited(f"{provider} asks to wait (429){detail}")
         error.retry_after = retry_after(headers)
@@ -297,15 +297,15 @@ def error_of_status(
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """The seconds a provider asks to wait, given as a number or as a date."""
     for name in ("retry-after-ms", "retry-after"):
-        asked = headers.get(name, "").strip()
-        if not asked:
+        value = headers.get(name, "").strip()
+        if not value:
             continue
         try:
-            return max(0.0, float(asked) / (1000.0 if name.endswith("ms") else 1.0))
+            return max(0.0, float(value) / (1000.0 if name.endswith("ms") else 1.0))
         except ValueError:
             pass
         try:
-            return max(0.0, email.utils.parsedate_to_datetime(asked).timestamp() - time.time())
+            return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
         except (TypeError, ValueError):
             continue
     return None

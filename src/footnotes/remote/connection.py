@@ -132,10 +132,10 @@ def _drop_none(request: Mapping[str, object]) -> dict[str, Any]:
 
 def _wait_seconds(response: httpx.Response) -> float | None:
     """How long the server asks to wait; None if the response is final."""
-    asked = response.headers.get("retry-after", "")
-    if response.status_code not in (429, 503) or not asked.isdigit() or float(asked) > LONGEST_WAIT:
+    value = response.headers.get("retry-after", "")
+    if response.status_code not in (429, 503) or not value.isdigit() or float(value) > LONGEST_WAIT:
         return None
-    return float(asked)
+    return float(value)
 
 
 def parse_json(response: httpx.Response) -> object:

@@ -23,11 +23,11 @@ class Deadline:
         return self._end is not None and self._clock() >= self._end
 
 
-def backoff(attempt: int, *, asked: float | None = None, first: float = 0.5, longest: float = 30.0) -> float:
+def backoff(attempt: int, *, retry_after: float | None = None, first: float = 0.5, longest: float = 30.0) -> float:
     """Return the seconds to wait after an attempt, counted from 1: as the server asked, else doubling with full jitter.
 
     Full jitter: Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015.
     """
-    if asked is not None:
-        return asked
+    if retry_after is not None:
+        return retry_after
     return random.uniform(0, min(longest, first * 2.0 ** (attempt - 1)))

@@ -1,4 +1,4 @@
-"""Where each provider is, by the settings."""
+"""The endpoints of providers, from the settings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ANTHROPIC_VERSION = "2023-06-01"
 
 
 def endpoint_for(provider: str, settings: Settings, *, attempts: int = 3, native: bool = False) -> Endpoint:
-    """The endpoint of a provider. `native` means Cohere's own interface, not its OpenAI-compatible one."""
+    """Return the endpoint of a provider. `native` means Cohere's own API, not its OpenAI-compatible one."""
     if provider not in _NAMES:
         raise ConfigError(f"there is no provider {provider!r}; known: {', '.join(sorted(_NAMES))}")
     key = "" if provider == "ollama" else str(getattr(settings, f"{provider}_api_key"))
@@ -36,7 +36,7 @@ def endpoint_for(provider: str, settings: Settings, *, attempts: int = 3, native
 
 
 def _official(provider: str) -> str:
-    """The provider's own address, which no request without a key can use."""
+    """Return the provider's own address, which requires a key."""
     return str(Settings.__dataclass_fields__[f"{provider}_base_url"].default)
 
 

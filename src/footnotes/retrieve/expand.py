@@ -1,4 +1,4 @@
-"""One question → several searches, on request: other words for its words, other questions, or an imagined answer."""
+"""Expands a question into several searches, on request: synonyms, rephrased questions, or an imagined answer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from footnotes.text.analysis import analyze
 from footnotes.types import Hit, Mode
 
 Say = Callable[[str, str], str]
-"""System and user text → what a chat model says."""
+"""Calls a chat model with system and user text."""
 
 WAYS = ("synonyms", "multi", "hyde")
 QUESTIONS = 3
@@ -32,7 +32,7 @@ _HYDE = (
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A further search, and what it adds in a sentence."""
+    """An additional search, and a sentence on what it adds."""
 
     query: str
     mode: Mode | None
@@ -40,7 +40,7 @@ class Variant:
 
 
 def variants_of(question: str, ways: Sequence[str], *, synonyms: str = "", say: Say | None = None) -> list[Variant]:
-    """The further searches for a question."""
+    """Return the additional searches for a question."""
     found: list[Variant] = []
     for way in ways:
         if way not in WAYS:
@@ -57,21 +57,21 @@ def variants_of(question: str, ways: Sequence[str], *, synonyms: str = "", say: 
 
 
 def load_synonyms(path: str = "") -> list[list[str]]:
-    """Groups of words and phrases that stand for each other: those of a user's file, then those that come with us.
+    """Load groups of synonyms: those in the user's file, then the built-in ones.
 
-    One group a line, separated by commas; # comments.
+    One group per line, separated by commas; # starts a comment.
     """
     if not path:
-        return _built_in()
+        return _load_built_in()
     try:
         text = Path(path).expanduser().read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"the synonyms file {path} cannot be read: {error}") from error
-    return _groups(text) + _built_in()
+    return _groups(text) + _load_built_in()
 
 
 @cache
-def _built_in() -> list[list[str]]:
+def _load_built_in() -> list[list[str]]:
     return _groups(resources.files("footnotes.retrieve").joinpath("data/synonyms.txt").read_text(encoding="utf-8"))
 
 
@@ -81,11 +81,11 @@ def _groups(text: str) -> list[list[str]]:
 
 
 def merged_hits(lists: Sequence[Sequence[Hit]], limit: int) -> list[Hit]:
-    """Reciprocal rank fusion of several searches (Cormack et al. 2009), scored as a share of the best possible."""
+    """Merge searches by reciprocal rank fusion (Cormack et al. 2009), scored as a share of the best possible."""
     totals: dict[str, float] = {}
     hits: dict[str, Hit] = {}
-    for listed in lists:
-        for rank, hit in enumerate(listed, 1):
+    for group in lists:
+        for rank, hit in enumerate(group, 1):
             totals[hit.chunk_id] = totals.get(hit.chunk_id, 0.0) + (RRF_K + 1) / (RRF_K + rank) / len(lists)
             hits.setdefault(hit.chunk_id, hit)
     order = sorted(hits, key=lambda chunk: -totals[chunk])[:limit]
@@ -104,7 +104,7 @@ def _by_synonyms(question: str, groups: Sequence[Sequence[str]]) -> list[Variant
 
 
 def _is_meant(word: str, question: str, terms: list[str]) -> bool:
-    """Whether a question has a word. One of two capitals is an ordinary word without them: "US" is not "us"."""
+    """Return whether a question has a word. Two capitals must match in case: "US" is not "us"."""
     if len(word) == 2 and word.isupper():
         return re.search(rf"\b{word}\b", question) is not None
     return _holds(terms, analyze(word))
@@ -116,10 +116,10 @@ def _holds(terms: list[str], phrase: list[str]) -> bool:
 
 
 def _by_other_questions(question: str, say: Say) -> list[Variant]:
-    said = say(_MULTI, f"Question: {question}")
-    lines = [re.sub(r"^\s*(?:[-*•]|\d+[.)])\s*", "", line).strip() for line in said.splitlines()]
-    chosen = [line[:500] for line in dict.fromkeys(lines) if line and line != question][:QUESTIONS]
-    return [Variant(line, None, f"Also searched for: {line}") for line in chosen]
+    response = say(_MULTI, f"Question: {question}")
+    lines = [re.sub(r"^\s*(?:[-*•]|\d+[.)])\s*", "", line).strip() for line in response.splitlines()]
+    questions = [line[:500] for line in dict.fromkeys(lines) if line and line != question][:QUESTIONS]
+    return [Variant(line, None, f"Also searched for: {line}") for line in questions]
 
 
 def _by_imagined_answer(question: str, say: Say) -> list[Variant]:

@@ -1,7 +1,7 @@
-"""Two rankings → one. Pure functions over what both legs know of the same candidates.
+"""Fuses two rankings into one. Pure functions over the scores of both legs for the same candidates.
 
-Every function takes `Candidates` and returns one score a candidate, in their order; higher is better. A leg that
-did not run is None, and the other one then decides alone.
+Every function takes `Candidates` and returns one score per candidate, in their order; higher is better. A leg that
+did not run is None; then the other one decides alone.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ K1 = 1.2
 WEIGHT_A_WORD, WEIGHT_OF_RARITY = 0.27, 0.8
 LEAST_WORD_WEIGHT, MOST_WORD_WEIGHT = 0.3, 2.0
 ALIKE, WEIGHT_OF_ALIKENESS = 0.55, 40.0
-NEIGHBOURS, SHARPNESS, OWN_WEIGHT = 10, 4, 0.1
+NEIGHBOURS, OWN_WEIGHT = 10, 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What the legs know of the chunks that either of them listed.
+    """The scores of both legs for every chunk that either of them listed.
 
-    `lexical` is the exact BM25 score of every candidate (0 where it shares no term with the question) and `dense`
-    its exact cosine, also for those the leg did not list itself. Ranks count from 1; 0 means not listed.
-    `lexical_bound` is the highest BM25 score any text could reach for this question: Σ idf · (k1 + 1) over its
-    terms, repeated terms counted each time and terms that no document has left out; `words` is how many these are,
-    of `asked` terms in all, and `chunks` how many chunks were counted for it. `vectors` are the candidates' unit
-    vectors, a row each, where they are at hand; `background` is the cosine their model gives to texts that have
-    nothing in common, and `least_weight` what words weigh at least beside its cosines.
+    `lexical` is the exact BM25 score of every candidate (0 if it shares no term with the question) and `dense` its
+    exact cosine, also for candidates that the leg did not list. Ranks count from 1; 0 means not listed. `lexical_bound`
+    is the highest possible BM25 score for this question: Σ idf · (k1 + 1) over its terms, counting repeated terms each
+    time and skipping terms that no document has. `words` is the number of these terms, `asked` the number of all terms,
+    and `chunks` the number of chunks behind the idf. `vectors` are the candidates' unit vectors, a row each, if
+    available. `background` is the cosine that their model gives to unrelated texts, and `least_weight` the least weight
+    of the lexical leg.
     """
 
     lexical: Floats | None
@@ -54,11 +54,11 @@ class Candidates:
 def rrf(
     candidates: Candidates, *, k: int = RRF_K, weights: tuple[float, float] = (1.0, 1.0), missing_rank: int = 0
 ) -> Floats:
-    """Reciprocal rank fusion: Σ weight / (k + rank) over the legs, `weights` of the lexical and the dense one.
+    """Reciprocal rank fusion: Σ weight / (k + rank) over the legs; `weights` are lexical, then dense.
 
-    A leg that did not list a candidate gives it nothing, or with `missing_rank` as much as if it stood there.
+    A leg adds nothing to a candidate that it did not list, or as much as at `missing_rank` if that is set.
     Cormack, Clarke and Büttcher, "Reciprocal rank fusion outperforms Condorcet and individual rank learning
-    methods", SIGIR 2009. Looks at ranks alone.
+    methods", SIGIR 2009. Uses only ranks.
     """
     absent = 1 / (k + missing_rank) if missing_rank else 0.0
     legs = zip((candidates.lexical_ranks, candidates.dense_ranks), weights, strict=True)
@@ -70,8 +70,8 @@ def alpha_blend(candidates: Candidates, *, alpha: float = 0.7) -> Floats:
     """(1 - alpha) · BM25 / its upper bound + alpha · cosine.
 
     The convex combination of Bruch, Gai and Ingber, "An analysis of fusion functions for hybrid retrieval",
-    TOIS 2023, with the theoretical minimum 0 and the theoretical maximum of BM25 in place of the observed ones:
-    a question whose words are hardly met anywhere then gives its lexical leg little weight.
+    TOIS 2023, with the theoretical minimum 0 and the theoretical maximum of BM25 instead of the observed ones:
+    if a question's words hardly occur anywhere, its lexical leg then has little weight.
     """
     lexical, dense = share_of_bound(candidates), candidates.dense
     if lexical is None or dense is None:
@@ -81,10 +81,10 @@ def alpha_blend(candidates: Candidates, *, alpha: float = 0.7) -> Floats:
 
 
 def adaptive(candidates: Candidates) -> Floats:
-    """The default: words count the more, the more the question says and the less the vectors do; neighbours are heard.
+    """The default: weight words by how much the question says and how poorly vectors discriminate; then smooth.
 
-    cosine + weight · BM25 / its upper bound, smoothed; a dense leg that stands alone is smoothed as well. One setting
-    for every collection it was tried on: see docs/evaluation.md.
+    cosine + weight · BM25 / its upper bound, smoothed over neighbours; a dense leg alone is smoothed as well. One
+    setting for every collection tried: see docs/evaluation.md.
     """
     lexical, dense = share_of_bound(candidates), candidates.dense
     if lexical is None or dense is None:
@@ -98,12 +98,12 @@ def adaptive(candidates: Candidates) -> Floats:
 
 
 def word_weight(candidates: Candidates) -> float:
-    """The weight of the lexical leg, from how much the question says.
+    """Return the weight of the lexical leg, from how much the question says.
 
-    The idf of all its words together, counted in words that only one chunk has: by chance alone, a text shares one
-    or two common words with a question, but hardly four rare ones. So a question of few common words leans on its
-    meaning, a long one on its words; and so does one whose words are rare on average: a name or a part number.
-    Where most of its words stand nowhere, as in a question of another language, those that do say little of it.
+    It sums the idf of the question's words, in units of a word that only one chunk has. By chance, a text shares one or
+    two common words with a question, but hardly four rare ones. So the dense leg decides a question of few common
+    words, and the lexical leg a long one, or one whose words are rare on average: a name or a part number. If most
+    words occur nowhere, as in a question in another language, the others say little, and the weight drops.
     """
     rarest = math.log(1 + (candidates.chunks - 0.5) / 1.5) if candidates.chunks > 1 else 1.0
     said = candidates.lexical_bound / ((K1 + 1) * rarest)
@@ -113,10 +113,10 @@ def word_weight(candidates: Candidates) -> float:
 
 
 def alikeness(candidates: Candidates) -> float:
-    """The mean cosine between any two candidates above the background, 0 where their vectors are not at hand.
+    """Return the mean cosine of all pairs of candidates above the background, or 0 without vectors.
 
-    A model that was never taught a language puts all texts in it close together: MiniLM English ones at 0.1 to 0.5,
-    Chinese ones at 0.64 and Arabic ones at 0.84. What it says of them is then hardly worth hearing.
+    A model places all texts in a language it was not trained on close together: MiniLM English ones at 0.1 to 0.5,
+    Chinese ones at 0.64 and Arabic ones at 0.84. Its cosines then say hardly anything.
     """
     vectors = candidates.vectors
     if vectors is None or len(vectors) < 2:
@@ -127,14 +127,15 @@ def alikeness(candidates: Candidates) -> float:
 
 
 def smoothed(scores: Floats, vectors: NDArray[np.float32], *, background: float = 0.0) -> Floats:
-    """Each score averaged with those of the best candidates that are near it.
+    """Average each score with those of the best candidates near it.
 
     Diaz, "Regularizing ad hoc retrieval scores", CIKM 2005: texts that say nearly the same should score nearly the
-    same. Nearness is the cosine to the fourth power, so that only close ones are heard, and a text that is near to
-    none keeps its own score.
+    same. Nearness is the cosine to the fourth power, so only close neighbours count, and a text without neighbours
+    keeps its score.
     """
     best = np.argsort(-scores, kind="stable")[:NEIGHBOURS]
-    nearness = np.maximum(above(background, vectors @ vectors[best].T), 0.0).astype(np.float64) ** SHARPNESS
+    cosines = np.maximum(above(background, vectors @ vectors[best].T), 0.0)
+    nearness = np.square(np.square(cosines, dtype=np.float64))  # the fourth power, which `**` takes twice as long for
     nearness[best, np.arange(len(best))] = 0.0
     near = (nearness @ scores[best] + OWN_WEIGHT * scores) / (nearness.sum(axis=1) + OWN_WEIGHT)
     mixed: Floats = (scores + near) / 2
@@ -142,12 +143,12 @@ def smoothed(scores: Floats, vectors: NDArray[np.float32], *, background: float 
 
 
 def above(background: float, cosines: Cosines) -> Cosines:
-    """Cosines as they would be if their model put what has nothing in common at 0."""
+    """Rescale cosines so that unrelated texts are at 0."""
     return (cosines - background) / (1 - background) if background else cosines
 
 
 def share_of_bound(candidates: Candidates) -> Floats | None:
-    """BM25 as a share of the most that any text could reach, between 0 and 1."""
+    """Return BM25 as a share of its upper bound, between 0 and 1."""
     if candidates.lexical is None:
         return None
     if candidates.lexical_bound <= 0:

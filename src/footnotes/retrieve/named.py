@@ -1,8 +1,8 @@
-"""Questions that name a document: the name chooses the document, the rest of the question the passage inside it.
+"""Questions that name a document: the name selects the document, the rest of the question the passage inside it.
 
 "Consider the merger agreement between A and B; what is …", "In the 2023 report of X, …", "… according to policy.pdf?".
-A clause counts as a name only where some documents, and few, have most of what it says in their title, their file name
-or a single passage, as the first page of an agreement has its parties.
+A clause counts as a name only if a few documents have most of its terms in their title, their file name or a single
+passage: the first page of an agreement, for example, lists its parties.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from footnotes.types import AllOf, Condition, Filter, Hit
 DEPTH = 50
 READ = 24
 BESIDE_NAMES = 0.3
-"""What an ordinary word of a clause counts beside a name."""
+"""The weight of an ordinary word of a clause; a name has weight 1."""
 COVERED = 0.6
-"""The share of what a clause says, by rarity, that a document it names must have."""
+"""The share of a clause's terms, weighted by rarity, that a named document must have."""
 BESIDE_THE_BEST = 0.85
-"""Documents that have this much of what the best one has are meant as well."""
+"""Documents with this share of the best one's match are named as well."""
 REASON = "the question names its document"
 _APART = 0.01
 MOST_DOCUMENTS = 4
-"""A clause that fits more documents names none."""
+"""A clause that matches more documents names none."""
 
 _KINDS = (
     r"agreements?|contracts?|polic(?:y|ies)|reports?|filings?|papers?|articles?|letters?|memos?|memorandum|statements?"
@@ -44,7 +44,7 @@ _OPENS = (
     r"(?:consider(?:ing)?|in|according to|as per|per|from|under|regarding|concerning|based on|within|for|about|given)"
 )
 _BEFORE = re.compile(rf"^\s*{_OPENS}\s+(?P<clause>.{{3,300}}?)[;:]\s+(?P<rest>\S.{{7,}})$", re.I | re.S)
-# A comma may belong to the name: "between Mining, Inc. and Holding, Inc., may …".
+# A comma may be part of the name: "between Mining, Inc. and Holding, Inc., may …".
 _BEFORE_COMMA = re.compile(
     rf"^\s*{_OPENS}\s+(?P<clause>.{{3,300}}?),\s+"
     r"(?!(?:and|inc|corp|ltd|llc|llp|lp|co|plc|ag|gmbh|sa|nv|\d{4})\b)(?P<rest>\S.{7,})$",
@@ -63,14 +63,14 @@ _SPECIFIC = re.compile(rf"[\"“‘«]|\b(?!(?:I|I'm)\b)[A-Z][\w&.'’-]*|\d{{2,
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A clause that may name a document, and the question without it."""
+    """A clause that may name a document, and the rest of the question."""
 
     clause: str
     rest: str
 
 
 def naming(question: str) -> Named | None:
-    """The clause of a question that says in which document to look, where it has one."""
+    """Find the clause of a question that says which document to search; None if it has none."""
     for pattern in (_BEFORE, _BEFORE_COMMA, _AFTER):
         found = pattern.match(question)
         if found is None or not _KIND.search(found["clause"]) or not _SPECIFIC.search(found["clause"]):
@@ -81,14 +81,14 @@ def naming(question: str) -> Named | None:
 
 
 def documents_named(view: SearchView, named: Named, where: Filter | None) -> tuple[str, ...]:
-    """The ids of the documents a clause names; none where it fits none, or too many."""
-    said, chunks = _said(named.clause), view.chunk_count()
-    if not said:
+    """Return the ids of the documents that a clause names; none if it matches none or too many."""
+    terms, chunks = _term_weights(named.clause), view.chunk_count()
+    if not terms:
         return ()
-    # A term that no chunk has counts as the rarest: what is not there is not meant either.
-    weights = {term: weight * rarity(chunks, view.document_frequency(term)) for term, weight in said.items()}
-    asked = Question(terms=said, vector=None, depth=DEPTH, where=where, reading=READ)
-    found = view.candidates(asked)
+    # A term that no chunk has counts as the rarest, so a clause about an absent document matches none.
+    weights = {term: weight * rarity(chunks, view.document_frequency(term)) for term, weight in terms.items()}
+    query = Question(terms=terms, vector=None, depth=DEPTH, where=where, reading=READ)
+    found = view.candidates(query)
     shares: dict[str, float] = {}
     labels: dict[str, set[str]] = {}
     for row in view.hits(list(found.keys)[:READ]):
@@ -97,19 +97,19 @@ def documents_named(view: SearchView, named: Named, where: Filter | None) -> tup
     best = max(shares.values(), default=0.0)
     if best < COVERED:
         return ()
-    meant = [document for document, share in shares.items() if share >= BESIDE_THE_BEST * best]
-    called = {document for document in meant if labels[document] & _names(named.rest)}
-    meant = [document for document in meant if document in called] or meant
-    return tuple(meant) if len(meant) <= MOST_DOCUMENTS else ()
+    documents = [document for document, share in shares.items() if share >= BESIDE_THE_BEST * best]
+    by_label = {document for document in documents if labels[document] & _names(named.rest)}
+    documents = [document for document in documents if document in by_label] or documents
+    return tuple(documents) if len(documents) <= MOST_DOCUMENTS else ()
 
 
 def _names(text: str) -> set[str]:
-    """The terms of the proper names in a text: "… did Amazon disclose in the report"."""
+    """Return the terms of the proper names in a text: "… did Amazon disclose in the report"."""
     return set(analyze(" ".join(_PROPER.findall(text))))
 
 
 def before_others(inside: Sequence[Hit], others: Sequence[Hit]) -> tuple[Hit, ...]:
-    """Hits of the named documents, lifted above all others."""
+    """Put hits of the named documents above all others."""
     lift = max((hit.score for hit in others), default=0.0) - min(hit.score for hit in inside) + _APART
     return (*(_lift(hit, max(lift, 0.0)) for hit in inside), *others)
 
@@ -120,13 +120,13 @@ def _lift(hit: Hit, lift: float) -> Hit:
 
 
 def within(documents: Sequence[str], where: Filter | None) -> Filter:
-    """A filter that lets only these documents through, of those another one does."""
+    """Restrict a filter to these documents."""
     inside = Condition("document_id", "in", list(documents))
     return inside if where is None else AllOf((where, inside))
 
 
-def _said(clause: str) -> Mapping[str, float]:
-    """What each term of a clause counts: a name, number or quoted word fully, others little, its kind nothing."""
+def _term_weights(clause: str) -> Mapping[str, float]:
+    """Return a weight per term of a clause: 1 for names, numbers and quotes, less for others, none for its kind."""
     kinds = set(analyze(" ".join(_KIND_WORD.findall(clause))))
     specific = set(analyze(" ".join(match[0] for match in _TELLING.finditer(clause))))
     terms = [term for term in dict.fromkeys(analyze_question(clause)) if term not in kinds]
@@ -139,5 +139,5 @@ def _share(row: StoredHit, weights: Mapping[str, float]) -> float:
 
 
 def label(row: StoredHit) -> str:
-    """What a document is called: its title and its file name in words."""
+    """Return a document's title and the words of its file name."""
     return label_of(row.title, row.filename)

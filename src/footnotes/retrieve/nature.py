@@ -1,4 +1,4 @@
-"""Whether a library is source code or prose, told by its words: what a question's words are worth depends on it."""
+"""Detects from a library's words whether it is source code or prose, because words weigh differently in each."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from footnotes.store import SearchView
 _IN_MOST = ("return",)
 _IN_MANY = ("def", "self", "null", "int", "const", "func", "fn", "void", "static")
 _MOST, _MANY = 0.15, 0.1
-"""Shares of the chunks. A library of tax returns has the first word, and hardly one of the others."""
+"""Shares of the chunks. Tax returns contain the first word often too, but hardly any of the others."""
 
 
 class Nature:
-    """Remembers what it found until the library has twice or half as many chunks."""
+    """Caches the result until the library has about twice or half as many chunks."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, int], bool] = {}

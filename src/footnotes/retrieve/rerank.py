@@ -1,4 +1,4 @@
-"""Hits in the order a reranker gives them, if it gives it in time; else as they were, and said so."""
+"""Reorders hits with a reranker. If it fails or is late, the order stays and the result says so."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from footnotes.types import Hit, Leg
 
 
 class Reranker(Protocol):
-    """Scores hits for a question; higher is better. One file per way; the deadline is kept around it."""
+    """Scores hits for a question; higher is better. One file per provider; the deadline is enforced around it."""
 
     @property
     def name(self) -> str:
@@ -30,15 +30,15 @@ class Reranker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Reranked:
-    """The hits, and what became of the reranking."""
+    """The hits, and how the reranking went."""
 
     hits: tuple[Hit, ...]
     leg: Leg
 
 
 def rerank(reranker: Reranker, question: str, hits: Sequence[Hit], *, seconds: float, pool: Executor) -> Reranked:
-    """The hits by the reranker's score. Late, failing or senseless scores leave the order as it was."""
-    began = time.perf_counter()
+    """Sort hits by the reranker's score. Keep the order if scores are late, missing or invalid."""
+    start = time.perf_counter()
     if len(hits) < 2:
         return Reranked(tuple(hits), Leg("skipped", "there was nothing to reorder"))
     running = pool.submit(copy_context().run, reranker.score, question, hits, deadline=Deadline(seconds))
@@ -46,34 +46,34 @@ def rerank(reranker: Reranker, question: str, hits: Sequence[Hit], *, seconds: f
         scores = list(running.result(timeout=seconds))
     except TooLate:
         running.cancel()
-        return _keep_order(hits, f"{reranker.name} took longer than {seconds:g} s", began)
+        return _keep_order(hits, f"{reranker.name} took longer than {seconds:g} s", start)
     except FootnotesError as error:
-        return _keep_order(hits, f"{error.message} ({error.code})", began)
+        return _keep_order(hits, f"{error.message} ({error.code})", start)
     if len(scores) != len(hits) or not all(math.isfinite(score) for score in scores):
-        return _keep_order(hits, f"{reranker.name} gave scores that cannot be used", began)
+        return _keep_order(hits, f"{reranker.name} gave scores that cannot be used", start)
     ordered = sorted(zip(hits, scores, strict=True), key=lambda pair: -pair[1])
-    return Reranked(tuple(_score(hit, score) for hit, score in ordered), Leg("ok", None, _milliseconds(began)))
+    return Reranked(tuple(_score(hit, score) for hit, score in ordered), Leg("ok", None, _milliseconds(start)))
 
 
 def few_per_document(hits: Sequence[Hit], per_document: int, limit: int) -> tuple[Hit, ...]:
-    """The first hits, at most so many of any document, or as many as its length allows."""
+    """Return the first hits, limited per document to the given number or, if that is 0, by its length."""
     per_document = per_document or usual_chunks([hit.total for hit in hits[:limit]])
-    given: dict[str, int] = {}
-    kept: list[Hit] = []
+    counts: dict[str, int] = {}
+    selected: list[Hit] = []
     for hit in hits:
-        given[hit.document_id] = given.get(hit.document_id, 0) + 1
-        if given[hit.document_id] <= most_chunks(per_document, hit.total):
-            kept.append(hit)
-    return tuple(kept[:limit])
+        counts[hit.document_id] = counts.get(hit.document_id, 0) + 1
+        if counts[hit.document_id] <= most_chunks(per_document, hit.total):
+            selected.append(hit)
+    return tuple(selected[:limit])
 
 
 def _score(hit: Hit, score: float) -> Hit:
     return replace(hit, score=float(score), scores=replace(hit.scores, rerank=float(score)))
 
 
-def _keep_order(hits: Sequence[Hit], reason: str, began: float) -> Reranked:
-    return Reranked(tuple(hits), Leg("failed", reason, _milliseconds(began)))
+def _keep_order(hits: Sequence[Hit], reason: str, start: float) -> Reranked:
+    return Reranked(tuple(hits), Leg("failed", reason, _milliseconds(start)))
 
 
-def _milliseconds(began: float) -> float:
-    return round((time.perf_counter() - began) * 1000, 3)
+def _milliseconds(start: float) -> float:
+    return round((time.perf_counter() - start) * 1000, 3)

@@ -1,4 +1,4 @@
-"""Search results in a reranker's order: the rerankers that were asked for, and the threads they run in."""
+"""Builds rerankers and applies them to search results, in a thread pool of its own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from footnotes.types import Leg, SearchResult
 
 
 class Reranking:
-    """Makes each reranker once. A reranker that hangs holds up a thread of this pool, never a search."""
+    """Builds each reranker once. A reranker that hangs blocks a thread of this pool, but no search."""
 
     def __init__(self, settings: Settings, parts: Parts) -> None:
         self._settings, self._parts = settings, parts
@@ -24,12 +24,12 @@ class Reranking:
         self._pool = ThreadPoolExecutor(max_workers=4, thread_name_prefix="footnotes-rerank")
 
     def apply(self, name: str, found: SearchResult, *, per_document: int, limit: int) -> SearchResult:
-        """The hits in the reranker's order, or as they were when it failed or was late."""
+        """Return the hits in the reranker's order, or unchanged if it failed or was late."""
         seconds = self._settings.rerank_seconds
         with tracing.span("rerank", reranker=name, hits=len(found.hits)):
             try:
                 reranker = self._reranker(name)
-            except EmbedderUnavailable as error:  # its weights are not here: the search goes on, and says so
+            except EmbedderUnavailable as error:  # its weights are missing: the search still answers, and says so
                 outcome = Reranked(found.hits, Leg("failed", f"{error.message}. {error.remedy}"))
             else:
                 outcome = rerank(reranker, found.query, found.hits, seconds=seconds, pool=self._pool)

@@ -1,4 +1,4 @@
-"""A question → hits: both legs at once, their scores completed, fused, and only then read from the store."""
+"""Turns a question into hits: runs both legs, completes their scores, fuses them, and reads only the best chunks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from footnotes.retrieve import fuse
 from footnotes.retrieve.diversify import Diversity, most_chunks, usual_chunks
 from footnotes.retrieve.named import before_others, documents_named, naming, within
 from footnotes.retrieve.nature import Nature
-from footnotes.retrieve.symbols import Asked, Boosts, asked_names, boosts, symbols_of
+from footnotes.retrieve.symbols import Asked, Boosts, boosts, find_names, symbols_of
 from footnotes.store import SearchView
 from footnotes.store.legs import ran
 from footnotes.store.records import ChunkSpan, StoredHit
@@ -35,7 +35,7 @@ MAX_LIMIT = 1_000
 MOST_OVERLAP = 0.25
 _LOOKED_UP_AT_ONCE = 32
 _WORTH_A_THREAD_MS = 1.5
-"""Handing a leg to a thread costs a fraction of a millisecond: worth it when the embedder is waited for."""
+"""Starting a thread costs a fraction of a millisecond, so a thread pays only for embedders slower than this."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class SearchOptions:
 
     mode: Mode = "hybrid"
     limit: int = 10
-    per_document: int = 0  # chunks a document may give; 0 means as its length allows
+    per_document: int = 0  # chunks a document may show; 0 lets its length decide
     where: Filter | None = None
     fusion: Fusion = "adaptive"
     alpha: float = 0.7
@@ -53,7 +53,7 @@ class SearchOptions:
     missing_rank: int = 0
     candidates: int = 50
     max_query_chars: int = 20_000
-    cosines: Cosines = field(default_factory=Cosines)  # what those of the embedder mean
+    cosines: Cosines = field(default_factory=Cosines)  # how to read the embedder's cosines
 
 
 class Retriever:
@@ -70,19 +70,19 @@ class Retriever:
     def search(
         self, view: SearchView, query: str, options: SearchOptions, embed: Callable[[str], Vector]
     ) -> SearchResult:
-        """The best chunks for a question, and how each leg went. A document the question names comes first."""
-        began = time.perf_counter()
+        """Return the best chunks, and how each leg went. A document named in the question comes first."""
+        start = time.perf_counter()
         query = checked_query(query, options.max_query_chars)
         _check(options)
         result = self._inside(view, query, options, embed) if _chooses(options) else None
         if result is None:
             result = self._anywhere(view, query, options, embed)
-        return replace(result, query=query, took_ms=round((time.perf_counter() - began) * 1000, 3))
+        return replace(result, query=query, took_ms=round((time.perf_counter() - start) * 1000, 3))
 
     def _inside(
         self, view: SearchView, query: str, options: SearchOptions, embed: Callable[[str], Vector]
     ) -> SearchResult | None:
-        """What the document that the question names says to the rest of it, then whatever else there is."""
+        """Search the rest of the question in the document it names; append hits from other documents."""
         named = naming(query)
         documents = documents_named(view, named, options.where) if named else ()
         if named is None or not documents:
@@ -100,7 +100,7 @@ class Retriever:
     def _anywhere(
         self, view: SearchView, query: str, options: SearchOptions, embed: Callable[[str], Vector]
     ) -> SearchResult:
-        names = () if options.mode == "dense" else asked_names(query)
+        names = () if options.mode == "dense" else find_names(query)
         question = self._question(query, options, names, embed)
         found = view.candidates(question)
         legs = {"lexical": found.lexical.leg, "dense": found.dense.leg}
@@ -116,7 +116,7 @@ class Retriever:
     def _features(
         self, view: SearchView, question: Question, found: Candidates, options: SearchOptions
     ) -> fuse.Candidates:
-        """What both legs know of the candidates, as fusion wants it."""
+        """Return the candidates in the form that fusion takes."""
         both = found.lexical.scores is not None and found.dense.scores is not None
         is_prose = both and not self._nature.is_code(view, found.chunks)
         return fuse.Candidates(
@@ -136,9 +136,9 @@ class Retriever:
     def _question(
         self, query: str, options: SearchOptions, names: Sequence[Asked], embed: Callable[[str], Vector]
     ) -> Question:
-        counted = None if options.mode == "dense" else Counter(analyze_question(query))
+        counter = None if options.mode == "dense" else Counter(analyze_question(query))
         return Question(
-            terms=None if counted is None else {term: float(number) for term, number in counted.items()},
+            terms=None if counter is None else {term: float(number) for term, number in counter.items()},
             vector=None
             if options.mode == "lexical"
             else self._build_embedding(embed, query, alone=options.mode == "dense"),
@@ -151,23 +151,23 @@ class Retriever:
         )
 
     def _build_embedding(self, embed: Callable[[str], Vector], query: str, *, alone: bool) -> Callable[[], Vector]:
-        """The question's vector, made beside the lexical leg where the embedder is waited for long enough."""
+        """Start embedding the question, in a thread if the embedder is slow enough."""
         if alone or self._embed_ms < _WORTH_A_THREAD_MS:
             return lambda: self._embed_timed(embed, query)
         return self._pool.submit(copy_context().run, self._embed_timed, embed, query).result
 
     def _embed_timed(self, embed: Callable[[str], Vector], query: str) -> Vector:
-        """Notes how long the embedder is waited for: handing a quick one to a thread takes longer than it does."""
-        began = time.perf_counter()
+        """Embed and measure the time: for a quick embedder a thread costs more than it saves."""
+        start = time.perf_counter()
         try:
             return embed(query)
         finally:
-            # A busy machine makes one call seem slow: the estimate falls at once, and rises step by step.
-            self._embed_ms = min((time.perf_counter() - began) * 1000, 2 * self._embed_ms)
+            # A busy machine makes single calls look slow, so the estimate falls at once but only doubles at most.
+            self._embed_ms = min((time.perf_counter() - start) * 1000, 2 * self._embed_ms)
 
 
 def checked_query(query: str, max_chars: int) -> str:
-    """The question as it is searched, or a clear error."""
+    """Return the question as it is searched. Raises if it is empty or too long."""
     if not isinstance(query, str):
         raise OptionError(f"a question is text, not {type(query).__name__}")
     if len(query) > max_chars:
@@ -179,7 +179,7 @@ def checked_query(query: str, max_chars: int) -> str:
 
 
 def _chooses(options: SearchOptions) -> bool:
-    """Whether a name in the question may choose the document: in the default way to search alone."""
+    """Return whether a name in the question may select the document: only in the default mode and fusion."""
     return options.mode == "hybrid" and options.fusion == "adaptive"
 
 
@@ -208,7 +208,7 @@ def _check(options: SearchOptions) -> None:
 def _fuse_legs(
     view: SearchView, found: Candidates, options: SearchOptions, names: Sequence[Asked], features: fuse.Candidates
 ) -> tuple[list[int], Callable[[int], Scores]]:
-    """All candidates, best first, with every score that is known of them. What defines a name is among them."""
+    """Return all candidates, best first, with their scores. They include the definitions of names in the question."""
     keys = found.keys
     fused = _fuse(features, options)
     boosted = boosts(view, names, found, fused) if found.defining else Boosts({}, {})
@@ -235,7 +235,7 @@ def _fuse(candidates: fuse.Candidates, options: SearchOptions) -> fuse.Floats:
 
 
 def _fill_missing_scores(scores: fuse.Floats | None, gain: float) -> fuse.Floats | None:
-    """Chunks that have no vector yet stand where the others stand on average, and their words decide."""
+    """Scale the scores, and give chunks without a vector the mean, so that the lexical leg ranks them."""
     if scores is None:
         return None
     scores = scores * gain
@@ -245,7 +245,7 @@ def _fill_missing_scores(scores: fuse.Floats | None, gain: float) -> fuse.Floats
 
 
 def _leg_scores(leg: LegCandidates) -> Callable[[int], LegScore | None]:
-    """What a leg says of the candidate at a place; nothing where it did not run or does not know it."""
+    """Return the leg's score by index of the candidate; None if the leg did not run or does not know it."""
     if leg.scores is None or leg.ranks is None:
         return lambda i: None
     scores, ranks = leg.scores.tolist(), leg.ranks.tolist()
@@ -255,30 +255,30 @@ def _leg_scores(leg: LegCandidates) -> Callable[[int], LegScore | None]:
 def _hits(
     view: SearchView, found: Candidates, keys: list[int], scores_of: Callable[[int], Scores], options: SearchOptions
 ) -> Iterator[Hit]:
-    """Read candidates in order until there are enough that differ. Reading costs most: only what may stay is read."""
+    """Read candidates in order until enough of them differ. Reading is the slowest step, so duplicates are skipped."""
     diversity = Diversity()
-    apart = _Apart(found.places, options.per_document or options.limit)
-    given: Counter[str] = Counter()
+    limits = _Limits(found.places, options.per_document or options.limit)
+    counts: Counter[str] = Counter()
     per_document: int | None = None
-    remaining = apart.of(keys)
-    wanted = options.limit
-    while wanted > 0 and (batch := list(islice(remaining, wanted))):
+    remaining = limits.admit(keys)
+    room = options.limit
+    while room > 0 and (batch := list(islice(remaining, room))):
         rows = view.hits(batch)
         if per_document is None:
             per_document = options.per_document or usual_chunks([row.total for row in rows])
         for row in rows:
             scores = scores_of(row.key)
-            allowed = given[row.document_id] < most_chunks(per_document, row.total)
+            allowed = counts[row.document_id] < most_chunks(per_document, row.total)
             if allowed and diversity.admits(row.text, scores):
-                given[row.document_id] += 1
-                wanted -= 1
+                counts[row.document_id] += 1
+                room -= 1
                 yield _hit(row, scores)
             else:
-                apart.give_back(row.key)
+                limits.release(row.key)
 
 
-class _Apart:
-    """Lets through at most so many chunks of any document, and none that repeats much of a better one."""
+class _Limits:
+    """Passes a limited number of chunks per document, and none that overlap much with a better one."""
 
     def __init__(self, places: Callable[[Sequence[int]], Mapping[int, ChunkSpan]], most: int) -> None:
         self._places_of = places
@@ -287,8 +287,8 @@ class _Apart:
         self._taken: Counter[int] = Counter()
         self._spans: dict[int, list[tuple[int, int]]] = {}
 
-    def of(self, keys: list[int]) -> Iterator[int]:
-        """The keys that may be shown, of those that are still there."""
+    def admit(self, keys: list[int]) -> Iterator[int]:
+        """Yield the keys that may be shown and still exist."""
         for first in range(0, len(keys), _LOOKED_UP_AT_ONCE):
             batch = keys[first : first + _LOOKED_UP_AT_ONCE]
             places = self._places_of(batch)
@@ -297,8 +297,8 @@ class _Apart:
                     self._document_of[key] = places[key][0]
                     yield key
 
-    def give_back(self, key: int) -> None:
-        """A chunk was not shown after all: its document may show another."""
+    def release(self, key: int) -> None:
+        """Undo a chunk that was not shown: its document may show another."""
         self._taken[self._document_of[key]] -= 1
 
     def _admits(self, document: int, start: int, end: int) -> bool:
@@ -311,7 +311,7 @@ class _Apart:
 
 
 def _repeats(one: tuple[int, int], other: tuple[int, int]) -> bool:
-    """Whether two spans share more than the usual overlap of neighbouring chunks."""
+    """Return whether two spans share more than the usual overlap of neighbouring chunks."""
     common = min(one[1], other[1]) - max(one[0], other[0])
     return common > MOST_OVERLAP * min(one[1] - one[0], other[1] - other[0])
 

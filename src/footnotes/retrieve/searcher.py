@@ -1,4 +1,4 @@
-"""A search as it is asked for: the caller's options over the settings, other words, both legs, a reranker."""
+"""Runs a search: the caller's options over the settings, synonyms, both legs, a reranker."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from footnotes.types import Hit, Role, SearchResult
 
 _LOG = logging.getLogger("footnotes.retrieve")
 Say = Callable[[str, str], str]
-"""System and user text → what the model of the settings says."""
+"""Calls the chat model of the settings with system and user text."""
 
 
 class SearchChoices(TypedDict, total=False):
-    """How to search; what is left out is as the settings say."""
+    """How to search; the settings supply what is missing."""
 
     limit: int | None
     mode: str | None
@@ -40,15 +40,15 @@ class SearchChoices(TypedDict, total=False):
     per_document: int | None
     fusion: str | None
     alpha: float | None
-    """Belongs to the fusion `alpha`."""
+    """Only for the fusion `alpha`."""
     rrf_k: int | None
-    """Belongs to the fusion `rrf`, as `weights` (of the lexical and the dense leg) and `missing_rank` do."""
+    """Only for the fusion `rrf`, like `weights` (lexical, dense) and `missing_rank`."""
     weights: Sequence[float] | None
     missing_rank: int | None
     candidates: int | None
     reranker: str | None
     expand: Sequence[str] | None
-    """Search for more than the question: `("synonyms",)` for other words of its words."""
+    """Additional searches: `("synonyms",)` adds synonyms of the question's words."""
 
 
 class Searcher:
@@ -75,63 +75,72 @@ class Searcher:
         self._reranking.close()
 
     def at_generation(self, generation: int) -> Searcher:
-        """The same searches over a generation that does not serve."""
+        """Return a searcher over another generation than the published one."""
         same = object.__new__(Searcher)
         same.__dict__ = {**self.__dict__, "_generation": generation}
         return same
 
     def view(self) -> SearchView:
-        """The library as a search sees it now."""
+        """Return the current view of the library."""
         return self._store.view(self._user, self._generation)
 
     def search(self, query: str, choices: SearchChoices) -> SearchResult:
-        """The best chunks for a question, with the rank and score each leg gave them."""
+        """Return the best chunks, with their rank and score in each leg.
+
+        An unknown collection is an error; it is checked only when nothing was found.
+        """
+        found = self._rank(query, choices)
+        if not found.hits and (collection := choices.get("collection")):
+            self._store.collections.check(self._user, collection)
+        return found
+
+    def _rank(self, query: str, choices: SearchChoices) -> SearchResult:
         query, within = split_words(checked_query(query, self._settings.max_query_chars))
         options = self._options(choices, within)
-        chosen = self._settings
+        settings = self._settings
         expand = choices.get("expand")
-        ways = [way for way in chosen.expand if way == "synonyms"] if expand is None else expand
+        ways = [way for way in settings.expand if way == "synonyms"] if expand is None else expand
         reranked_by = self._reranked_by(choices.get("reranker"), options)
         if reranked_by in ("", NO_RERANKER):
             return self._expand(query, options, ways)
-        wanted = max(options.limit, chosen.rerank_candidates)
-        found = self._expand(query, replace(options, limit=wanted, per_document=wanted), ways)
+        depth = max(options.limit, settings.rerank_candidates)
+        found = self._expand(query, replace(options, limit=depth, per_document=depth), ways)
         reranked = self._reranking.apply(reranked_by, found, per_document=options.per_document, limit=options.limit)
-        if len(reranked.hits) == options.limit or len(found.hits) < wanted:
+        if len(reranked.hits) == options.limit or len(found.hits) < depth:
             return reranked
-        # Few documents gave all that was reranked, and may not show it all: others follow.
+        # A few documents filled the candidates and may not show them all: append others.
         return _followed_by(reranked, self._expand(query, options, ways).hits, options.limit)
 
-    def _reranked_by(self, asked: str | None, options: SearchOptions) -> str:
-        """The reranker that was asked for, or the settings'. What the quality implies belongs to the default search."""
-        if asked is not None:
-            return asked
-        chosen = self._settings
-        is_implied = chosen.reranker == QUALITIES[chosen.quality].get("reranker")
+    def _reranked_by(self, name: str | None, options: SearchOptions) -> str:
+        """Return the requested reranker, else that of the settings. `quality` implies one only for default searches."""
+        if name is not None:
+            return name
+        settings = self._settings
+        is_implied = settings.reranker == QUALITIES[settings.quality].get("reranker")
         is_default = options.mode == "hybrid" and options.fusion == "adaptive"
-        return chosen.reranker if is_default or not is_implied else ""
+        return settings.reranker if is_default or not is_implied else ""
 
     def _options(self, choices: SearchChoices, within: Any) -> SearchOptions:
-        """The caller's choices over the settings."""
-        chosen = self._settings
-        fusion = choices.get("fusion") or chosen.fusion
+        """Merge the caller's choices with the settings."""
+        settings = self._settings
+        fusion = choices.get("fusion") or settings.fusion
         _check_fusion(fusion, choices)
 
         def pick(name: str) -> Any:
-            given = choices.get(name)
-            return getattr(chosen, name) if given is None else given
+            value = choices.get(name)
+            return getattr(settings, name) if value is None else value
 
         return SearchOptions(
-            mode=choices.get("mode") or chosen.mode,  # type: ignore[arg-type]
+            mode=choices.get("mode") or settings.mode,  # type: ignore[arg-type]
             where=in_collection(both(as_filter(choices.get("where")), within), choices.get("collection")),
             fusion=fusion,  # type: ignore[arg-type]
             weights=tuple(pick("weights")),
-            max_query_chars=chosen.max_query_chars,
+            max_query_chars=settings.max_query_chars,
             **{name: pick(name) for name in ("limit", "per_document", "alpha", "rrf_k", "missing_rank", "candidates")},
         )
 
     def _expand(self, query: str, options: SearchOptions, ways: Sequence[str]) -> SearchResult:
-        """One search, or several merged where other words stand for those of the question."""
+        """Search once, or merge several searches if the question is expanded."""
         synonyms = self._settings.synonyms_file
         variants = variants_of(query, ways, synonyms=synonyms, say=self._say) if ways else []
         found = self._search(query, options)
@@ -139,8 +148,8 @@ class Searcher:
             return found
         further = [self._search(each.query, replace(options, mode=each.mode or options.mode)) for each in variants]
         hits = merged_hits([found.hits, *(each.hits for each in further)], options.limit)
-        took = round(sum(each.took_ms for each in (found, *further)), 3)
-        return replace(found, hits=tuple(hits), took_ms=took, expanded=tuple(each.added for each in variants))
+        milliseconds = round(sum(each.took_ms for each in (found, *further)), 3)
+        return replace(found, hits=tuple(hits), took_ms=milliseconds, expanded=tuple(each.added for each in variants))
 
     def _search(self, query: str, options: SearchOptions) -> SearchResult:
         while True:
@@ -175,7 +184,7 @@ class Searcher:
 
 
 def _followed_by(result: SearchResult, further: Sequence[Hit], limit: int) -> SearchResult:
-    """The hits, then further ones up to the limit, none with a score above the last."""
+    """Append further hits up to the limit, with scores no higher than the last."""
     known = {hit.chunk_id for hit in result.hits}
     least = min((hit.score for hit in result.hits), default=0.0)
     added = [replace(hit, score=min(hit.score, least)) for hit in further if hit.chunk_id not in known]
@@ -186,7 +195,7 @@ _FUSION_OPTIONS = {"alpha": ("alpha",), "rrf": ("rrf_k", "weights", "missing_ran
 
 
 def _check_fusion(fusion: str, choices: Mapping[str, Any]) -> None:
-    """Raise where an option is given that the chosen fusion would ignore."""
+    """Raise if the chosen fusion would ignore a given option."""
     for owner, names in _FUSION_OPTIONS.items():
         for name in names:
             if choices.get(name) is not None and owner != fusion:
@@ -196,9 +205,9 @@ def _check_fusion(fusion: str, choices: Mapping[str, Any]) -> None:
 
 
 def _log_search(result: SearchResult, options: SearchOptions) -> None:
-    """How a search went, for whoever looks for it; not what was asked or found."""
+    """Log how a search went, but neither the question nor the hits."""
     if _LOG.isEnabledFor(logging.DEBUG):
         scores = [round(hit.score, 4) for hit in result.hits]
         legs = {name: {"status": leg.status, "ms": leg.ms} for name, leg in result.legs.items()}
-        said = {"k": options.limit, "mode": options.mode, "scores": scores, "legs": legs, "ms": result.took_ms}
-        _LOG.debug("search", extra=said)
+        fields = {"k": options.limit, "mode": options.mode, "scores": scores, "legs": legs, "ms": result.took_ms}
+        _LOG.debug("search", extra=fields)

@@ -1,6 +1,6 @@
-"""Names of code in a question: what defines one comes first, then what uses it, then everything else.
+"""Names of code in a question: definitions come first, then uses, then everything else.
 
-A question without such names, or with names that nothing in the library defines, is left exactly as it is.
+A question without such names, or whose names the library does not define, is not changed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from footnotes.store.views import Candidates, Symbols
 MOST_NAMES = 16
 DEFINES, USES = 2, 1
 _APART = 0.01
-"""What lies between the last that uses a name and the first that does not, beside the spread of the scores."""
+"""The gap between uses and the rest, added to the range of the scores."""
 
 _PART = r"[^\W\d][\w$]*"
 _QUOTED = re.compile(r"`([^`\n]{1,200})`")
@@ -31,22 +31,22 @@ _CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2,}[a-z]{2,}")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A name as the question has it, and the bare name to look for where nothing defines it as it stands."""
+    """A name as written, and the bare name to try if nothing defines the full one."""
 
     name: str
     bare: str = ""
 
 
-def asked_names(question: str) -> tuple[Asked, ...]:
-    """The names in a question: backticked, called, dotted, in snake_case or camelCase."""
+def find_names(question: str) -> tuple[Asked, ...]:
+    """Find the names in a question: backticked, called, dotted, in snake_case or camelCase."""
     found = dict.fromkeys([*_find_quoted(question), *_find_unquoted(_QUOTED.sub(" ", question))])
     return tuple(found)[:MOST_NAMES]
 
 
 def symbols_of(names: Sequence[Asked]) -> Symbols:
-    """What a store looks up for the names."""
-    written = dict.fromkeys([*(asked.name for asked in names), *(asked.bare for asked in names if asked.bare)])
-    return Symbols(tuple(written), tuple(dict.fromkeys(term for name in written if (term := whole_term(name)))))
+    """Return what a store should look up for the names."""
+    spellings = dict.fromkeys([*(asked.name for asked in names), *(asked.bare for asked in names if asked.bare)])
+    return Symbols(tuple(spellings), tuple(dict.fromkeys(term for name in spellings if (term := whole_term(name)))))
 
 
 def _find_quoted(question: str) -> Iterator[Asked]:
@@ -67,7 +67,7 @@ def _find_unquoted(question: str) -> Iterator[Asked]:
 
 
 def _is_telling(part: str) -> bool:
-    """Whether a word can hardly be anything but a name of code."""
+    """Return whether a word can hardly be anything but a name of code."""
     return bool(_SNAKE.search(part) or _CAMEL.search(part))
 
 
@@ -77,31 +77,31 @@ def _build_name(name: str, *, sure: bool) -> Asked:
     return Asked(name, bare if sure and bare != name else "")
 
 
-# ── what becomes of the candidates
+# ── boosts for candidates
 
 
 @dataclass(frozen=True, slots=True)
 class Boosts:
-    """What is added to the scores of candidates, and why, by key."""
+    """Additions to the scores of candidates, and the reasons, by key."""
 
     added: Mapping[int, float]
     reasons: Mapping[int, str]
 
 
 def boosts(view: SearchView, names: Sequence[Asked], found: Candidates, scores: Floats) -> Boosts:
-    """So much that every definition stands before every use, and every use before the rest."""
+    """Return boosts that put every definition above every use, and every use above the rest."""
     defines = _definitions(view, names, found.defining)
     if not defines:
         return Boosts({}, {})
     step = float(np.ptp(scores)) + _APART
     uses = found.using - defines.keys()
-    said = " or ".join(asked.name for asked in names)
-    reasons = dict.fromkeys(uses, f"uses {said}") | {key: f"defines {name}" for key, name in defines.items()}
+    listing = " or ".join(asked.name for asked in names)
+    reasons = dict.fromkeys(uses, f"uses {listing}") | {key: f"defines {name}" for key, name in defines.items()}
     return Boosts({key: step * (DEFINES if key in defines else USES) for key in reasons}, reasons)
 
 
 def _definitions(view: SearchView, names: Sequence[Asked], keys: Sequence[int]) -> dict[int, str]:
-    """Which name each chunk defines: as it was asked for, or bare where no chunk defines that."""
+    """Return the name that each chunk defines: the full name, or the bare one if no chunk defines the full one."""
     defined_in = {row.key: frozenset(defined(row.metadata)) for row in view.hits(keys)}
     found: dict[int, str] = {}
     for asked in names:

@@ -1,4 +1,4 @@
-"""`key=value`, `layer:domain` and JSON → filters. What the command line, the server and Python callers write."""
+"""Parses filters from `key=value`, `layer:domain` and JSON, for command line, server and Python callers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Where: TypeAlias = "Filter | Mapping[str, Any] | Sequence[str] | str"
 
 
 def as_filter(where: Where | None) -> Filter | None:
-    """A filter from any of the ways to write one; None for no filter."""
+    """Build a filter from any accepted form; None for no filter."""
     if where is None or isinstance(where, (Condition, AllOf, AnyOf, Not)):
         return where
     if isinstance(where, str):
@@ -45,37 +45,37 @@ def as_filter(where: Where | None) -> Filter | None:
 
 
 def both(*filters: Filter | None) -> Filter | None:
-    """What passes all of several filters; None where there is none."""
-    given = tuple(one for one in filters if one is not None)
-    if not given:
+    """Combine filters with AND; None if there are none."""
+    present = tuple(one for one in filters if one is not None)
+    if not present:
         return None
-    return given[0] if len(given) == 1 else AllOf(given)
+    return present[0] if len(present) == 1 else AllOf(present)
 
 
 def in_collection(where: Filter | None, collection: str | None) -> Filter | None:
-    """A filter that holds inside one collection, where one is named."""
+    """Restrict a filter to a collection, if one is given."""
     return both(None if collection is None else Condition("collection", "eq", collection), where)
 
 
-def parse_written(written: str) -> Filter:
-    """A condition, or words such as `layer:domain path:src/**`, after which one condition may stand."""
-    words, rest = leading_words(written)
+def parse_written(text: str) -> Filter:
+    """Parse a condition, or words such as `layer:domain path:src/**`, optionally followed by one condition."""
+    words, rest = leading_words(text)
     if rest or not words:
         words = [*words, parse_condition(rest)]
     return words[0] if len(words) == 1 else AllOf(tuple(words))
 
 
-def parse_condition(written: str) -> Condition:
-    """`year>=2020`, `mime=application/pdf`, `filename~*.md`, `tag!=draft`, or `author` for "has an author"."""
-    found = _WRITTEN.match(written.strip())
+def parse_condition(text: str) -> Condition:
+    """Parse `year>=2020`, `mime=application/pdf`, `filename~*.md`, `tag!=draft`, or `author` for "has an author"."""
+    found = _WRITTEN.match(text.strip())
     if found is None:
-        return Condition(_checked_key(written.strip()), "exists")
+        return Condition(_check_key(text.strip()), "exists")
     key, operator, value = found.groups()
-    return Condition(_checked_key(key.strip()), _OPERATORS[operator], value.strip())
+    return Condition(_check_key(key.strip()), _OPERATORS[operator], value.strip())
 
 
 def as_json(where: Where | None) -> dict[str, object] | None:
-    """A filter as `from_json` reads it; None for no filter."""
+    """Return a filter in the form that `from_json` reads; None for no filter."""
     found = as_filter(where)
     return None if found is None else _parse_clause(found)
 
@@ -89,7 +89,7 @@ def _parse_clause(found: Filter) -> dict[str, object]:
 
 
 def from_json(where: Mapping[str, object], *, depth: int = 0) -> Filter:
-    """`{"year": {"$gte": 2020}, "$or": [{"tag": "a"}, {"tag": "b"}], "$not": {…}}`; several keys must all hold."""
+    """Parse `{"year": {"$gte": 2020}, "$or": [{"tag": "a"}, {"tag": "b"}], "$not": {…}}`; all keys must match."""
     if depth > _MAX_DEPTH:
         raise FilterError("the filter is nested too deeply")
     filters = [_member(key, value, depth) for key, value in where.items()]
@@ -112,8 +112,8 @@ def _member(key: str, value: object, depth: int) -> Filter:
             raise FilterError(f"the filter on {key!r} tests nothing")
         return tests[0] if len(tests) == 1 else AllOf(tests)
     if isinstance(value, list):
-        return Condition(_checked_key(key), "in", _checked_list(key, value))
-    return Condition(_checked_key(key), "eq", _checked_value(key, value))
+        return Condition(_check_key(key), "in", _check_list(key, value))
+    return Condition(_check_key(key), "eq", _check_value(key, value))
 
 
 def _test(key: str, name: str, operand: object) -> Condition:
@@ -123,21 +123,21 @@ def _test(key: str, name: str, operand: object) -> Condition:
     if operator == "in":
         if not isinstance(operand, list):
             raise FilterError(f"$in needs a list of values for {key!r}")
-        return Condition(_checked_key(key), "in", _checked_list(key, operand))
-    return Condition(_checked_key(key), operator, _checked_value(key, operand))
+        return Condition(_check_key(key), "in", _check_list(key, operand))
+    return Condition(_check_key(key), operator, _check_value(key, operand))
 
 
-def _checked_key(key: str) -> str:
+def _check_key(key: str) -> str:
     if not isinstance(key, str) or not key or len(key) > MAX_KEY or key.startswith("$"):
         raise FilterError(f"{str(key)[:40]!r} is not a field to filter on")
     return key
 
 
-def _checked_value(key: str, value: object) -> JsonValue:
+def _check_value(key: str, value: object) -> JsonValue:
     if value is None or not isinstance(value, (str, int, float, bool)):
         raise FilterError(f"the value for {key!r} must be text, a number or true or false")
     return value
 
 
-def _checked_list(key: str, values: list[object]) -> JsonValue:
-    return [_checked_value(key, value) for value in values]
+def _check_list(key: str, values: list[object]) -> JsonValue:
+    return [_check_value(key, value) for value in values]

@@ -1,6 +1,6 @@
-"""`layer:domain symbol:validate_token path:src/auth/**` → filters.
+"""Parses filter words such as `layer:domain symbol:validate_token path:src/auth/**`.
 
-Exactly the words below are read so, in a filter and inside a question; `title:x` or `tenant:b` stay plain text.
+Only the words below are filters, alone or inside a question; `title:x` or `tenant:b` stay plain text.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ _SET = re.compile(r"[\[\]]")
 
 
 def split_words(text: str) -> tuple[str, Filter | None]:
-    """A question without its filter words, and what they say. One that has nothing else is asked by their values.
+    """Return a question without its filter words, and their filter. If nothing else is left, search for their values.
 
-    A mark that ends a sentence is none of the value: `… in layer:domain?`.
+    Punctuation at the end of a sentence is not part of the value: `… in layer:domain?`.
     """
     found = [_key_and_value(match, in_text=True) for match in _WORD.finditer(text)]
     found = [(key, value) for key, value in found if value]
     if not found:
         return text, None
     rest = " ".join(_WORD.sub(" ", text).split())
-    named = " ".join(_WILD.sub(" ", value) for _, value in found)
-    return rest or " ".join(named.split()) or text, _all([word_filter(key, value) for key, value in found])
+    values = " ".join(_WILD.sub(" ", value) for _, value in found)
+    return rest or " ".join(values.split()) or text, _all([word_filter(key, value) for key, value in found])
 
 
-def leading_words(written: str) -> tuple[list[Filter], str]:
-    """The filters of a text that begins with filter words, and the rest of it; none where it does not."""
-    written = written.strip()
-    if not _WORD.match(written):
-        return [], written
-    found = [word_filter(*_key_and_value(match, in_text=False)) for match in _WORD.finditer(written)]
-    return found, " ".join(_WORD.sub(" ", written).split())
+def leading_words(text: str) -> tuple[list[Filter], str]:
+    """Return the filters and the rest of a text that begins with filter words; no filters for other texts."""
+    text = text.strip()
+    if not _WORD.match(text):
+        return [], text
+    found = [word_filter(*_key_and_value(match, in_text=False)) for match in _WORD.finditer(text)]
+    return found, " ".join(_WORD.sub(" ", text).split())
 
 
 def word_filter(key: str, value: str) -> Filter:
-    """One word as a filter. `*` stays inside a folder of a path, `**` does not; an import is also what is inside it."""
+    """Parse one word. In paths `*` stays inside a folder, `**` does not; an import also matches its submodules."""
     if key in ("symbol", "entry_point"):
         value = value.removesuffix("()") or value
     if _WILD.search(value):
@@ -55,9 +55,9 @@ def word_filter(key: str, value: str) -> Filter:
 
 
 def _path_filter(pattern: str) -> Filter:
-    """Globs know one `*`, which crosses folders. What has as many slashes as the pattern was matched without that.
+    """Build a glob whose `*` stays in a folder: a plain one crosses folders, so exclude paths with more slashes.
 
-    Beside a `**`, every `*` may cross folders.
+    If the pattern has a `**`, every `*` may cross folders.
     """
     if "**" not in pattern:
         deeper = "*" + "/*" * (pattern.count("/") + 1)

@@ -1,1 +1,1 @@
-"""The server: HTTP, streams, keys, quota, MCP and the dialects of others over one engine. Thin, no logic."""
+"""The server: HTTP, streams, keys, quotas, MCP and the APIs of other products over one library. No logic of its own."""

@@ -1,4 +1,4 @@
-"""Settings → the application: routes, the gate before them, errors in one shape, a beginning and an end."""
+"""Builds the application from the settings: routes, the gate before them, errors in one shape, start and stop."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ def create_app(
     folder: str | Path | None = None, *, settings: Settings | None = None, needs_keys: bool = False, local: bool = True
 ) -> Server:
     """Build the server of the library in a folder. `local` means that it listens only on this machine."""
-    chosen = settings or load(None if folder is None else Path(folder).expanduser())
-    chosen = replace(chosen, quote_providers=False)  # error details of a provider are for the operator, not for callers
-    root = Path(folder or chosen.library).expanduser()
-    state = build_state(root, chosen, needs_keys=needs_keys)
+    own_settings = settings or load(None if folder is None else Path(folder).expanduser())
+    own_settings = replace(own_settings, quote_providers=False)  # error details of a provider are only for the operator
+    root = Path(folder or own_settings.library).expanduser()
+    state = build_state(root, own_settings, needs_keys=needs_keys)
     sessions = Sessions(state)
     api = FastAPI(
         title="Footnotes",
@@ -97,10 +97,10 @@ def create_app(
     for part in parts:
         api.include_router(part.router)
     api.include_router(page_router(load_page()))
-    api.router.routes.append(Route("/mcp", _Mcp(sessions, chosen.serve_json_nodes)))
+    api.router.routes.append(Route("/mcp", _Mcp(sessions, own_settings.serve_json_nodes)))
     _add_error_handlers(api)
     describe(api, [route for part in parts for route in part.router.routes])
-    return Server(api, state, Gate(Compress(_with_cors(api, chosen)), state, local=local))
+    return Server(api, state, Gate(Compress(_with_cors(api, own_settings)), state, local=local))
 
 
 class _Mcp:

@@ -28,7 +28,7 @@ class Holder(Protocol):
 
     @property
     def number(self) -> int:
-        """The number that its jobs carry."""
+        """The number carried by its jobs."""
         ...
 
     @property

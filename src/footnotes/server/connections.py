@@ -81,10 +81,10 @@ class Connections:
             raise OptionError(f"{new.provider} needs a key", remedy="Enter the key of your account.")
         if len(self.all(caller.tenant)) >= MOST:
             raise StorageQuota(f"{MOST} models are already connected", remedy="Remove one of them.")
-        made = secrets.token_hex(6)
+        connection_id = secrets.token_hex(6)
         self._database.change(
             "add_connection",
-            id=made,
+            id=connection_id,
             tenant=caller.tenant,
             name=new.name.strip() or connection.label,
             provider=new.provider,
@@ -96,8 +96,8 @@ class Connections:
             created_at=now(),
         )
         if new.is_default:
-            self.choose(caller.tenant, made)
-        return self._one(caller.tenant, made)
+            self.choose(caller.tenant, connection_id)
+        return self._one(caller.tenant, connection_id)
 
     def choose(self, tenant: str, connection_id: str, *, is_default: bool = True) -> ConnectedModel:
         """Make a connection the tenant's default model, or restore the default of the settings."""
@@ -126,10 +126,10 @@ class Connections:
             raise Forbidden("only the operator may use the server's environment", remedy="Enter the key itself.")
         key = new.key
         if connection_id and not (new.key or new.key_env):
-            kept = self._row(caller.tenant, connection_id)
-            if kept["base_url"] != new.base_url or kept["provider"] != new.provider:
+            row = self._row(caller.tenant, connection_id)
+            if row["base_url"] != new.base_url or row["provider"] != new.provider:
                 raise OptionError("the key belongs to another address", remedy="Enter the key again.")
-            key = self._key(kept)
+            key = self._key(row)
         elif new.key_env:
             key = _read_environment(new.key_env)
         public = not (operates or self._settings.fetch_private)
@@ -201,5 +201,5 @@ def _read_environment(name: str) -> str:
 
 def _connected_model(row: Row) -> ConnectedModel:
     names = ("id", "name", "provider", "model", "base_url", "path", "key_env", "created_at")
-    kept = "environment" if row["key_env"] else ("sealed" if row["sealed"] else "")
-    return ConnectedModel(**{name: row[name] for name in names}, key=kept, is_default=bool(row["is_default"]))
+    key_place = "environment" if row["key_env"] else ("sealed" if row["sealed"] else "")
+    return ConnectedModel(**{name: row[name] for name in names}, key=key_place, is_default=bool(row["is_default"]))

@@ -69,8 +69,8 @@ def example(schema: Schema, known: Mapping[str, Schema], name: str = "") -> Any:
     if "const" in schema or "enum" in schema:
         return schema.get("const", schema.get("enum", [None])[0])
     if "properties" in schema:
-        shown = {key: one for key, one in schema["properties"].items() if _is_shown(key, schema)}
-        return {key: example(one, known, key) for key, one in shown.items()}
+        properties = {key: one for key, one in schema["properties"].items() if _is_shown(key, schema)}
+        return {key: example(one, known, key) for key, one in properties.items()}
     if schema.get("type") == "array":
         return [example(one, known) for one in schema.get("prefixItems", [schema.get("items", {})])]
     return _EMPTY.get(schema.get("type", "null"))

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from footnotes import plugins
 from footnotes.errors import FootnotesError, Forbidden, NotFound, OptionError, StorageQuota
-from footnotes.ingest.names import checked_collection, checked_metadata
+from footnotes.ingest.names import check_metadata, parse_collection
 from footnotes.ingest.sources.address import kind_of, parse_address, scheme_of
 from footnotes.ingest.sources.open import SourceAccess
 from footnotes.ingest.sources.secrets import SEALED, is_reference
@@ -85,26 +85,26 @@ class FollowedSources:
         self._check(new, options, trusted=trusted)
         if len(self.all(tenant)) >= MOST:
             raise StorageQuota(f"{MOST} sources already exist", remedy="Remove one of them.")
-        made, moment = secrets.token_hex(6), now()
+        source_id, moment = secrets.token_hex(6), now()
         self._database.change(
             "follow",
-            id=made,
+            id=source_id,
             tenant=tenant,
             address=new.address,
             collection=new.collection,
             options=json.dumps(options),
             sealed=self._seal.close(json.dumps(dict(new.secrets))) if new.secrets else "",
-            metadata=json.dumps(dict(checked_metadata(new.metadata))),
+            metadata=json.dumps(dict(check_metadata(new.metadata))),
             every=new.every,
             trusted=int(trusted),
             created_at=moment,
             next_at=moment if new.every else "",
         )
-        return self.find(tenant, made)
+        return self.find(tenant, source_id)
 
     def _check(self, new: NewFollowedSource, options: Mapping[str, str], *, trusted: bool) -> None:
         """Check kind, options and permissions, without a connection to the source."""
-        checked_collection(new.collection)
+        parse_collection(new.collection)
         kind = kind_of(scheme_of(new.address))
         if kind not in plugins.names("sources"):
             known = ", ".join(plugins.names("sources"))
@@ -134,11 +134,11 @@ class FollowedSources:
 
     def claim_due(self) -> list[FollowedSource]:
         """Claim the sources that are due: only this caller gets them, to queue them."""
-        taken: list[Row] = []
+        rows: list[Row] = []
         for row in self._database.all("due", moment=now()):
             turn = {"id": row["id"], "next_at": _seconds_from_now(int(row["every"])), "now_at": row["next_at"]}
-            taken += self._database.change("take_turn", **turn)
-        return [_followed_source(row) for row in taken]
+            rows += self._database.change("take_turn", **turn)
+        return [_followed_source(row) for row in rows]
 
     def note_queued(self, source: FollowedSource) -> None:
         self._database.change("note_queued", id=source.id)
@@ -196,16 +196,16 @@ def _within_quota(library: Library, on_progress: OnProgress | None) -> OnProgres
     most = library.settings.serve_tenant_bytes
     if not most:
         return on_progress
-    looked = -math.inf
+    last_check = -math.inf
 
-    def check(*given: Any) -> None:
-        nonlocal looked
-        if time.monotonic() - looked >= QUOTA_SECONDS:
-            looked = time.monotonic()
+    def check(*arguments: Any) -> None:
+        nonlocal last_check
+        if time.monotonic() - last_check >= QUOTA_SECONDS:
+            last_check = time.monotonic()
             if int(library.counts()["bytes"]) >= most:
                 raise StorageQuota(f"the tenant has used all of its {most:,} bytes")
-        if on_progress is not None and given:
-            on_progress(*given)
+        if on_progress is not None and arguments:
+            on_progress(*arguments)
 
     check()
     return check

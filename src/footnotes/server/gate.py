@@ -63,8 +63,8 @@ class Gate:
         if len(scope["path"]) > 1:  # a slash at the end names the same address, without a redirect
             scope["path"] = scope["path"].rstrip("/") or "/"
         headers = Headers(scope=scope)
-        given = headers.get("x-request-id", "")
-        request_id = given if _GOOD_ID.fullmatch(given) else secrets.token_hex(8)
+        client_id = headers.get("x-request-id", "")
+        request_id = client_id if _GOOD_ID.fullmatch(client_id) else secrets.token_hex(8)
         scope["footnotes.request_id"] = request_id
         REQUEST_ID.set(request_id)
         if scope["type"] == "websocket":
@@ -75,12 +75,12 @@ class Gate:
     # ── HTTP
 
     async def _http(self, scope: Scope, receive: Receive, send: Send, headers: Headers, request_id: str) -> None:
-        began = time.monotonic()
-        sent: dict[str, Any] = {"status": 0}
+        start = time.monotonic()
+        response: dict[str, Any] = {"status": 0}
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                sent["status"] = message["status"]
+                response["status"] = message["status"]
                 _add_headers(message, request_id)
             await send(message)
 
@@ -95,22 +95,22 @@ class Gate:
                 await self._app(scope, body, send_with_headers)
         except FootnotesError as error:
             self._state.metrics.errors.labels(error.code).inc()
-            if not sent["status"]:
+            if not response["status"]:
                 await error_response(error, request_id, scope["path"])(scope, receive, send_with_headers)
         except asyncio.CancelledError:  # the server stops
             stopping = ServerBusy("the server is stopping")
-            if not sent["status"]:
+            if not response["status"]:
                 await error_response(stopping, request_id, scope["path"])(scope, receive, send_with_headers)
         except ClientDisconnect:
-            sent["status"] = CLIENT_GONE
+            response["status"] = CLIENT_GONE
         except Exception as error:
             found = translate_error(error)
             self._state.metrics.errors.labels(found.code).inc()
             _LOG.exception("a request failed", extra={"request_id": request_id, "reason": type(error).__name__})
-            if not sent["status"]:
+            if not response["status"]:
                 await error_response(found, request_id, scope["path"])(scope, receive, send_with_headers)
         finally:
-            self._log_request(scope, sent["status"], time.monotonic() - began, request_id)
+            self._log_request(scope, response["status"], time.monotonic() - start, request_id)
 
     def _check_origin(self, headers: Headers) -> None:
         """Refuse pages of other origins; on loopback without keys, also other host names (DNS rebinding)."""
@@ -146,9 +146,9 @@ class Gate:
         return caller
 
     def _limit(self, headers: Headers) -> int:
-        chosen = self._state.settings
+        settings = self._state.settings
         upload = _is_upload(headers)
-        limit = chosen.serve_upload_bytes if upload else chosen.serve_body_bytes
+        limit = settings.serve_upload_bytes if upload else settings.serve_body_bytes
         declared = headers.get("content-length", "0")
         if not declared.isdecimal() or int(declared) > limit:
             raise _too_large(limit, upload)
@@ -219,12 +219,12 @@ def _too_large(limit: int, is_upload: bool) -> BodyTooLarge:
 
 
 def _is_open(path: str) -> bool:
-    """Whether an address needs no key: the page, its files, and the health checks."""
+    """Return whether an address needs no key: the page, its files, and the health checks."""
     return path in OPEN_PATHS or path.startswith(OPEN_FOLDERS)
 
 
 def key_from(headers: Headers) -> str | None:
-    """The key of a request: `Authorization: Bearer …` or `X-API-Key`."""
+    """Return the key of a request: `Authorization: Bearer …` or `X-API-Key`."""
     kind, _, value = headers.get("authorization", "").partition(" ")
     return value.strip() if kind.lower() == "bearer" else headers.get("x-api-key")
 
@@ -238,7 +238,7 @@ def _add_headers(message: Message, request_id: str) -> None:
 
 
 def _host_name(host: str) -> str:
-    """The host name without port and IPv6 brackets."""
+    """Return the host name without port and IPv6 brackets."""
     try:
         return urlsplit(f"//{host}").hostname or ""
     except ValueError:
@@ -246,7 +246,7 @@ def _host_name(host: str) -> str:
 
 
 def _host_and_port(origin: str) -> str | None:
-    """Host and port of an origin; None if it is not an address."""
+    """Return host and port of an origin; None if it is not an address."""
     try:
         return urlsplit(origin).netloc
     except ValueError:

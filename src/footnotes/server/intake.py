@@ -66,11 +66,11 @@ class Work(Protocol):
         ...
 
     def resumes(self, tenant: str) -> bool:
-        """Whether unfinished work of an earlier writer waits to be resumed."""
+        """Return whether unfinished work of an earlier writer waits to be resumed."""
         ...
 
     def checks(self) -> dict[str, bool]:
-        """What must be true for jobs to be accepted and done, by name."""
+        """Return the conditions for accepting and running jobs, by name."""
         ...
 
     def update(self, metrics: Metrics) -> None:
@@ -120,23 +120,23 @@ class Intake:
         """Store the bytes of an upload and queue a job. `making` are further options of `Library.build_source`."""
         self.check_may_change()
         path = self._bytes.folder / uuid.uuid4().hex
-        given: dict[str, Any] = {"filename": filename, "collection": collection, "metadata": metadata, **making}
+        options: dict[str, Any] = {"filename": filename, "collection": collection, "metadata": metadata, **making}
         with self._tenants.using(tenant) as library:
-            checked = library.build_source(path, **given, source=source or f"upload:{filename}")
+            new_source = library.build_source(path, **options, source=source or f"upload:{filename}")
             room = self._room(tenant, library)
         try:
             waiting = self.jobs.waiting_bytes(tenant) if room else 0
             left = None if room is None else room.left - waiting
             size = _copy(file, path, self._tenants.settings.max_file_bytes, left)
             request = {
-                "filename": checked.filename,
-                "source": checked.source,
-                "collection": checked.collection,
-                "metadata": dict(checked.metadata),
+                "filename": new_source.filename,
+                "source": new_source.source,
+                "collection": new_source.collection,
+                "metadata": dict(new_source.metadata),
                 **making,
             }
             self._bytes.send(path.name)
-            job = self.jobs.add(tenant, "upload", checked.filename, request, path.name, size=size, room=room)
+            job = self.jobs.add(tenant, "upload", new_source.filename, request, path.name, size=size, room=room)
         except BaseException:
             self._bytes.drop(path.name)
             raise
@@ -144,7 +144,7 @@ class Intake:
         return job
 
     def _room(self, tenant: str, library: Library) -> Room | None:
-        """How many more bytes a tenant may store, counting queued uploads."""
+        """Return how many more bytes a tenant may store, counting queued uploads."""
         most = self._tenants.settings.serve_tenant_bytes
         if not most:
             return None
@@ -162,11 +162,11 @@ class Intake:
         if not is_url(address):
             raise OptionError("the address must begin with http:// or https://")
         with self._tenants.using(tenant) as library:
-            checked = library.build_source(
+            new_source = library.build_source(
                 self._bytes.folder, filename="page", collection=collection, metadata=metadata
             )
             self._room(tenant, library)
-        request = {"url": address, "collection": checked.collection, "metadata": dict(checked.metadata)}
+        request = {"url": address, "collection": new_source.collection, "metadata": dict(new_source.metadata)}
         job = self.jobs.add(tenant, "url", address[:500], request, None)
         self._work.wake()
         return job
@@ -206,17 +206,17 @@ class Intake:
         job = self.jobs.find(tenant, job_id)
         if job.state != "failed" or job.spool is None or job.error is None or job.error.code != EncryptedDocument.code:
             raise RequestInvalid("this job does not need a password", remedy="Upload the document again.")
-        chosen = self._tenants.settings
-        limits = Limits(chosen.parse_memory_bytes, chosen.parse_seconds, chosen.parse_max_characters)
+        settings = self._tenants.settings
+        limits = Limits(settings.parse_memory_bytes, settings.parse_seconds, settings.parse_max_characters)
         self._bytes.fetch(job.spool)
         locked = self._bytes.folder / job.spool
         try:
             with unlocked(locked, password, job.name, limits) as file:
-                made = self.accept_file(tenant, file, **job.request)
+                accepted_file = self.accept_file(tenant, file, **job.request)
         finally:
             self._bytes.remove_copy(job.spool)
         self.dismiss(tenant, job_id)
-        return made
+        return accepted_file
 
     def dismiss(self, tenant: str, job_id: str) -> ServerJob:
         """Remove a job and its bytes. A worker that runs it interrupts it soon."""
@@ -237,13 +237,13 @@ class Intake:
             found = library.documents(collection=collection) if collection else map(library.document, document_ids)
             targets = {(document.collection, document.source) for document in found}
             failed = self.jobs.failed_in(tenant, collection) if collection else []
-            gone = library.delete(*document_ids, collection=collection) if targets or not failed else []
+            deleted = library.delete(*document_ids, collection=collection) if targets or not failed else []
             self.jobs.exclude_members(tenant, targets)
-            self.forget(tenant, gone, targets)
+            self.forget(tenant, deleted, targets)
             self.jobs.remove(failed)
             for job in failed:  # its bytes were stored for a retry
                 self._drop(job)
-        return gone
+        return deleted
 
     def forget(self, tenant: str, document_ids: Iterable[str], targets: Collection[tuple[str, str]] = ()) -> None:
         """Remove every job about deleted documents, finished or not, with its bytes."""

@@ -1,7 +1,7 @@
-"""Jobs: accepted work that is done behind the request, stored until it is dismissed.
+"""Jobs: accepted work that runs after the request, stored until it is dismissed.
 
 A job is queued, running, ready or failed. The worker that claims a job is its holder. A folder has one server, hence
-one holder; a PostgreSQL has any number of workers. Progress is in memory at once, and stored now and then for others.
+one holder; PostgreSQL has any number of workers. Progress is in memory at once, and stored regularly.
 """
 
 from __future__ import annotations
@@ -149,15 +149,15 @@ class Jobs:
     # ── looking
 
     def waiting_bytes(self, tenant: str) -> int:
-        """How many bytes the jobs of a tenant hold in the spool."""
+        """Return the bytes that a tenant's jobs hold in the spool."""
         return int(self._database.all("waiting_bytes", tenant=tenant)[0]["n"])
 
     def waiting(self, tenant: str | None = None) -> int:
-        """How many jobs are unfinished, of a tenant or of all."""
+        """Count unfinished jobs, of a tenant or of all."""
         return int(self._database.all("waiting", tenant=tenant)[0]["n"])
 
     def counts(self) -> dict[str, int]:
-        """How many jobs are in each state."""
+        """Count the jobs in each state."""
         return {row["state"]: int(row["jobs"]) for row in self._database.all("count_states")}
 
     def find(self, tenant: str, job_id: str) -> ServerJob:
@@ -167,35 +167,35 @@ class Jobs:
         return self._current(_job(row))
 
     def all(self, tenant: str, *, state: str | None = None, limit: int = 100, offset: int = 0) -> list[ServerJob]:
-        """The jobs of a tenant, newest first."""
+        """Return the jobs of a tenant, newest first."""
         rows = self._database.all("jobs_of", tenant=tenant, state=state, limit=limit, offset=offset)
         return [self._current(_job(row)) for row in rows]
 
     def find_by_documents(self, tenant: str, document_ids: Iterable[str]) -> list[ServerJob]:
-        """Finished jobs that made any of these documents."""
+        """Return finished jobs that created any of these documents."""
         wanted = set(document_ids)
         ended = map(_job, self._database.all("ended_jobs", tenant=tenant))
         return [job for job in ended if wanted & {row.document_id for row in job.result}]
 
     def failed_in(self, tenant: str, collection: str) -> list[ServerJob]:
-        """Failed uploads and pages of a collection."""
+        """Return failed uploads and pages of a collection."""
         return [_job(row) for row in self._database.all("failed_jobs", tenant=tenant, collection=collection)]
 
     def unfinished_at(self, tenant: str, targets: Collection[tuple[str, str]]) -> list[ServerJob]:
-        """Unfinished uploads and pages of these collections and sources."""
+        """Return unfinished uploads and pages of these collections and sources."""
         return [job for job in map(_job, self._database.all("unfinished_jobs", tenant=tenant)) if job.target in targets]
 
     def is_superseded(self, job: ServerJob) -> bool:
-        """Whether a later job of the same target was accepted and has not failed."""
+        """Return whether a later job of the same target was accepted and has not failed."""
         target = {"collection": job.collection, "source": job.source}
         return bool(self._database.all("later_job", tenant=job.tenant, number=job.number, **target))
 
     def spools(self, tenant: str | None = None) -> set[str]:
-        """Spool files that jobs still need, of a tenant or of all."""
+        """Return spool files that jobs still need, of a tenant or of all."""
         return {row["spool"] for row in self._database.all("spools", tenant=tenant)}
 
     def waiting_beside(self, tenant: str, kinds: Collection[JobKind]) -> tuple[bool, bool]:
-        """Whether jobs of these kinds wait: of other tenants, and of this tenant such as never made way."""
+        """Return whether jobs of these kinds wait: of other tenants, and of this tenant that never made way."""
         row = self._database.all("waiting_beside", tenant=tenant, kinds=list(kinds))[0]
         return bool(row["others"]), bool(row["own"])
 
@@ -302,7 +302,7 @@ class Jobs:
     # ── recent changes, for streams of events
 
     def changes_since(self, tenant: str, since: int) -> tuple[list[ServerJob], int]:
-        """Jobs of a tenant that changed after a point, and the next point to ask from."""
+        """Return a tenant's jobs that changed after a point, and the next point to ask from."""
         with self._guard:
             found = [job for job in self._live.values() if job.change > since and job.tenant == tenant]
             return sorted(found, key=lambda job: job.change), self._changes
@@ -336,16 +336,16 @@ class Jobs:
     def _note(self, job: ServerJob, *, tell: bool = False) -> ServerJob:
         with self._guard:
             self._changes += 1
-            noted = replace(job, change=self._changes)
+            changed = replace(job, change=self._changes)
             self._live.pop(job.id, None)
-            self._live[job.id] = noted
+            self._live[job.id] = changed
             if len(self._live) > _MOST_LIVE:
                 ended = [job.id for job in self._live.values() if job.state in ("ready", "failed")]
                 for job_id in ended[: _MOST_LIVE // 2]:
                     del self._live[job_id]
         if tell:
             self._database.notify(job.id, waits=job.state == "queued")
-        return noted
+        return changed
 
     def _forget(self, job_id: str) -> None:
         with self._guard:
@@ -377,7 +377,7 @@ def job_document_from_json(row: Mapping[str, Any]) -> JobDocument:
 
 
 def outcome(rows: Sequence[JobDocument]) -> tuple[bool, ErrorInfo | None]:
-    """Whether a job failed, and its first error. It fails only if every file failed."""
+    """Return whether a job failed, and its first error. It fails only if every file failed."""
     errors = [row.error for row in rows if row.error]
     failed = bool(errors) and all(row.error or row.status == "skipped" for row in rows)
     return failed, errors[0] if errors else None

@@ -78,7 +78,7 @@ class Keys:
             self._known.clear()
 
     def exist(self) -> bool:
-        """Whether a key was ever created: from then on every request needs one."""
+        """Return whether a key was ever created: from then on every request needs one."""
         self._exist = self._exist or bool(self._database.all("any_key"))
         return self._exist
 
@@ -131,7 +131,7 @@ class Keys:
         return self._remember(key, Caller(row["tenant"], row["id"], frozenset(row["scopes"].split())))
 
     def is_live(self, key_id: str) -> bool:
-        """Whether a key is neither revoked nor expired."""
+        """Return whether a key is neither revoked nor expired."""
         row = one(self._database.all("find_key", id=key_id, tenant=None))
         return row is not None and _is_live(row)
 

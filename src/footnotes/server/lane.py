@@ -267,7 +267,7 @@ class FolderWork:
         metrics.workers.set(int(self.checks()["intake"]))
 
     def check_has_worker(self, job: ServerJob) -> None:
-        """A folder's server always has a worker."""
+        """Do nothing: a folder's server always has a worker."""
 
     def _refresh(self) -> None:
         """Open indexes that another process changed, so searches need not wait for it."""
@@ -283,7 +283,7 @@ def _thread(target: Callable[[], None], name: str) -> threading.Thread:
 
 
 def unfinished_tenants(folder: Path, settings: Settings) -> list[str]:
-    """Tenants with unfinished work."""
+    """Return the tenants with unfinished work."""
     try:
         store = open_store(settings, folder, create=False)
     except NotALibrary:

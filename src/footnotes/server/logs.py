@@ -43,7 +43,7 @@ class PlainLines(logging.Formatter):
 
 
 def _trace_lines(record: logging.LogRecord) -> str:
-    """The frames of an error, without its message: that may quote a document."""
+    """Return the frames of an error without its message, which may quote a document."""
     assert record.exc_info is not None
     kind, _, trace = record.exc_info
     places = []
@@ -54,14 +54,14 @@ def _trace_lines(record: logging.LogRecord) -> str:
     return f"{kind.__name__ if kind else ''} at " + " < ".join(reversed(places[-12:]))
 
 
-def set_up_logs(named: str = "info", *, plain: bool = False) -> None:
+def set_up_logs(level_name: str = "info", *, plain: bool = False) -> None:
     """Write all logs to standard error, from a level on: debug, info, warning or error; as JSON, or `plain` lines.
 
     Other packages log warnings only. Uncaught errors are logged in the same shape.
     """
-    level = logging.getLevelNamesMapping().get(named.upper())
+    level = logging.getLevelNamesMapping().get(level_name.upper())
     if level is None:
-        raise ConfigError(f"there is no log level {named!r}; use debug, info, warning or error")
+        raise ConfigError(f"there is no log level {level_name!r}; use debug, info, warning or error")
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(PlainLines() if plain else JsonLines())
     root = logging.getLogger()
@@ -73,7 +73,7 @@ def set_up_logs(named: str = "info", *, plain: bool = False) -> None:
         logger.setLevel(level)
     logging.captureWarnings(True)
     sys.excepthook = lambda kind, error, trace: _log_uncaught(kind, error, trace)
-    threading.excepthook = lambda given: _log_uncaught(given.exc_type, given.exc_value, given.exc_traceback)
+    threading.excepthook = lambda hook: _log_uncaught(hook.exc_type, hook.exc_value, hook.exc_traceback)
 
 
 def _log_uncaught(kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> None:

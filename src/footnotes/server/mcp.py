@@ -68,7 +68,7 @@ class _Handlers:
     async def list_tools(self, _: Request, __: object) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_describe_tool(name) for name in TOOLS])
 
-    async def run(self, request: Request, called: types.CallToolRequestParams) -> types.CallToolResult:
+    async def run(self, request: Request, parameters: types.CallToolRequestParams) -> types.CallToolResult:
         request_id = ""
         progress = _Progress(request)
 
@@ -76,7 +76,7 @@ class _Handlers:
             nonlocal request_id
             with self._open_context(request) as context:
                 request_id = context.request_id
-                return call_tool(called.name, called.arguments, replace(context, on_step=progress.report))
+                return call_tool(parameters.name, parameters.arguments, replace(context, on_step=progress.report))
 
         try:
             outcome = await self._run_slowly(call)
@@ -94,15 +94,15 @@ class _Handlers:
     async def templates(self, _: Request, __: object) -> types.ListResourceTemplatesResult:
         return list_templates()
 
-    async def read(self, request: Request, named: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        uri = str(named.uri)
+    async def read(self, request: Request, parameters: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        uri = str(parameters.uri)
         return await self._read_library(request, lambda library: read_document(library, uri))
 
     async def prompts(self, _: Request, __: object) -> types.ListPromptsResult:
         return list_prompts()
 
-    async def prompt(self, _: Request, named: types.GetPromptRequestParams) -> types.GetPromptResult:
-        return get_prompt(named.name, named.arguments)
+    async def prompt(self, _: Request, parameters: types.GetPromptRequestParams) -> types.GetPromptResult:
+        return get_prompt(parameters.name, parameters.arguments)
 
     async def completion(self, request: Request, typed: types.CompleteRequestParams) -> types.CompleteResult:
         return await self._read_library(request, lambda library: complete(library, typed.argument))
@@ -214,8 +214,8 @@ class Sessions:
             yield
 
     async def handle(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
-        chosen = self._streaming if b'"progressToken"' in body else self._plain
-        await chosen.handle_request(scope, receive, send)
+        transport = self._streaming if b'"progressToken"' in body else self._plain
+        await transport.handle_request(scope, receive, send)
 
 
 @contextmanager
@@ -243,7 +243,7 @@ def context_for(state: ServerState, scope: Scope) -> Iterator[ToolContext]:
             scopes=caller.scopes,
             index=index,
             before_answer=lambda: state.answers.take(tenant),
-            after_failure=lambda: state.answers.give_back(tenant),
+            after_failure=lambda: state.answers.refund(tenant),
             before_search=lambda: state.answers.take(tenant) if state.settings.reranker == LLM else None,
             after_answer=after_answer,
             after_search=state.metrics.count_search,
@@ -262,17 +262,17 @@ PAGE = 100
 MOST_CHARACTERS = 200_000
 """The maximum characters per read; longer documents are read span by span."""
 MOST_DOCUMENTS = 10_000
-"""How many documents are searched for a name."""
+"""The most documents to search for a name."""
 _ADDRESS = re.compile(rf"^{re.escape(SCHEME)}([\w.:-]+)(?:/(\d+)-(\d+))?$")
 
 
 def list_documents(library: Library, cursor: str | None) -> types.ListResourcesResult:
-    """The documents, a page at a time."""
+    """Return a page of the documents."""
     if cursor is not None and not cursor.isdigit():
         raise MCPError(types.INVALID_PARAMS, "the cursor is invalid")
     offset = int(cursor or 0)
     found = library.documents(limit=PAGE + 1, offset=offset)
-    listed = [
+    resources = [
         types.Resource(
             uri=f"{SCHEME}{one.id}",
             name=one.filename,
@@ -284,7 +284,7 @@ def list_documents(library: Library, cursor: str | None) -> types.ListResourcesR
         for one in found[:PAGE]
     ]
     following = str(offset + PAGE) if len(found) > PAGE else None
-    return types.ListResourcesResult(resources=listed, next_cursor=following)
+    return types.ListResourcesResult(resources=resources, next_cursor=following)
 
 
 def list_templates() -> types.ListResourceTemplatesResult:
@@ -350,29 +350,29 @@ PROMPTS: Mapping[str, Prompt] = {
 
 
 def list_prompts() -> types.ListPromptsResult:
-    shown = [
+    prompts = [
         types.Prompt(
             name=name,
             description=prompt.description,
             arguments=[
-                types.PromptArgument(name=each, description=said, required=required)
-                for each, (said, required) in prompt.arguments.items()
+                types.PromptArgument(name=each, description=description, required=required)
+                for each, (description, required) in prompt.arguments.items()
             ],
         )
         for name, prompt in PROMPTS.items()
     ]
-    return types.ListPromptsResult(prompts=shown)
+    return types.ListPromptsResult(prompts=prompts)
 
 
 def get_prompt(name: str, arguments: Mapping[str, str] | None) -> types.GetPromptResult:
-    prompt, given = PROMPTS.get(name), dict(arguments or {})
+    prompt, provided = PROMPTS.get(name), dict(arguments or {})
     if prompt is None:
         raise MCPError(types.INVALID_PARAMS, f"there is no prompt {name[:60]!r}; known: {', '.join(PROMPTS)}")
-    missing = [each for each, (_, required) in prompt.arguments.items() if required and not given.get(each)]
+    missing = [each for each, (_, required) in prompt.arguments.items() if required and not provided.get(each)]
     if missing:
         raise MCPError(types.INVALID_PARAMS, f"{name} needs {missing[0]}")
-    within = f", in the collection {given['collection']!r}" if given.get("collection") else ""
-    values = {each: given.get(each, "") for each in prompt.arguments}
+    within = f", in the collection {provided['collection']!r}" if provided.get("collection") else ""
+    values = {each: provided.get(each, "") for each in prompt.arguments}
     text = prompt.text.format(**values, within=within)  # a value is not parsed as a template
     message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
     return types.GetPromptResult(description=prompt.description, messages=[message])

@@ -69,9 +69,9 @@ class Metrics:
         if any(step.text == FROM_MEMORY for step in answer.steps):
             self.cache_hits.inc()
         else:
-            made = sum(step.type == "action" and step.tool == "search" for step in answer.steps)
+            searches = sum(step.type == "action" and step.tool == "search" for step in answer.steps)
             for name, leg in answer.legs.items():
-                self.searches.labels(name, leg.status).inc(max(made, 1))
+                self.searches.labels(name, leg.status).inc(max(searches, 1))
         broken = "incomplete" if answer.incomplete else "answered"
         self.answers.labels("abstained" if answer.abstained else broken).inc()
         self.answer_seconds.observe(answer.took_ms / 1000)
@@ -88,9 +88,9 @@ class Metrics:
         self.documents.labels(status).inc()
         self.chunks.inc(chunks)
 
-    def set_worker_counts(self, counted: Mapping[tuple[str, str], float]) -> None:
+    def set_worker_counts(self, counts: Mapping[tuple[str, str], float]) -> None:
         """Set the metrics that workers count in the database."""
-        for (name, label), value in counted.items():
+        for (name, label), value in counts.items():
             metric: Counter = getattr(self, _WORKER_COUNTERS[name])
             labels = label.split() if name == "jobs" else [label] if label else []
             (metric.labels(*labels) if labels else metric)._value.set(value)

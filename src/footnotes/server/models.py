@@ -1,4 +1,4 @@
-"""The bodies requests may have, and the shape of errors: what /openapi.json shows."""
+"""Request bodies and the shape of errors, as shown in /openapi.json."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Metadata = dict[str, Any]
 Filter = dict[str, Any] | Annotated[list[str], Field(fail_fast=True)] | str
 SearchMode = Literal["hybrid", "lexical", "dense"]
 Weights = Annotated[list[Annotated[float, Field(ge=0, le=1_000)]], Field(min_length=2, max_length=2, fail_fast=True)]
-"""Of the lexical and the dense leg."""
+"""Weights of the lexical and the dense leg."""
 
 
 class Body(BaseModel):
@@ -91,7 +91,7 @@ class SearchBody(Body):
     reranker: str | None = Field(None, max_length=200)
 
     def options(self) -> dict[str, Any]:
-        """The keywords of `Library.search`."""
+        """Return the keywords of `Library.search`."""
         return dict(self.__dict__)
 
 
@@ -123,9 +123,9 @@ class AskBody(Body):
     max_tokens: int | None = Field(None, ge=1, le=100_000)
 
     def options(self) -> dict[str, Any]:
-        """The keywords of `Library.ask`."""
-        given = self.model_dump(exclude={"question", "history"})
-        return {**given, "history": [(turn.role, turn.text) for turn in self.history]}
+        """Return the keywords of `Library.ask`."""
+        fields = self.model_dump(exclude={"question", "history"})
+        return {**fields, "history": [(turn.role, turn.text) for turn in self.history]}
 
 
 class TurnAskBody(Body):
@@ -139,11 +139,11 @@ class TurnAskBody(Body):
     replaces: int | None = Field(None, ge=1, description="The number of the turn to replace.")
 
     def options(self) -> dict[str, Any]:
-        """The keywords of `Library.ask`."""
+        """Return the keywords of `Library.ask`."""
         return {name: getattr(self, name) for name in ("where", "collection", "mode", "passages", "deep", "model")}
 
     def saved_options(self) -> dict[str, Any]:
-        """The options that are stored with the question, to ask it again."""
+        """Return the options that are stored with the question, to ask it again."""
         return {name: value for name, value in self.options().items() if value}
 
 

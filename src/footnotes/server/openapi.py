@@ -23,7 +23,7 @@ Responses = dict[int | str, dict[str, Any]]
 _REF = "#/components/schemas/"
 
 _TAGS = {
-    "documents": "Hand documents over, look at them, delete them.",
+    "documents": "Upload, read and delete documents.",
     "collections": "Named groups of documents, each with a chunker and a system prompt.",
     "find": "Search passages; ask, and get answers with footnotes.",
     "conversations": "Stored questions and answers.",
@@ -127,7 +127,7 @@ MODEL_ERRORS = (501, 502, 504)
 
 
 def errors(*more: int, body: bool = False, flat: bool = False) -> Responses:
-    """The errors of a route; `body` if it takes one, `flat` for errors of one level."""
+    """Describe the errors of a route; `body` if it takes one, `flat` for errors of one level."""
     return only_errors(*_ALWAYS, *more, *(_BODY if body else ()), flat=flat)
 
 
@@ -146,13 +146,13 @@ def _error(status: int, flat: bool) -> dict[str, Any]:
 
 
 def events(example: str) -> Responses:
-    """The response of a route that can answer with server-sent events."""
+    """Describe the response of a route that can answer with server-sent events."""
     text = {"type": "string"}
     event = {"type": "object", "properties": {"event": text, "data": text}, "required": ["data"]}
     return {200: {"content": {"text/event-stream": {"schema": event, "example": example}}}}
 
 
 def file_response(kind: str, *, example: str = "") -> Responses:
-    """The response of a route that answers with a file."""
+    """Describe the response of a route that answers with a file."""
     schema = {"type": "string"} if kind.startswith("text/") else {"type": "string", "format": "binary"}
     return {200: {"content": {kind: {"schema": schema, "example": example or "(bytes)"}}}}

@@ -37,13 +37,13 @@ def queue_state(folder: Path, settings: Settings) -> dict[str, object] | None:
 
 
 def accepted_jobs(folder: Path, settings: Settings) -> list[ServerJob]:
-    """The jobs that a server accepted for the tenant of the settings, oldest first."""
+    """Return the jobs that a server accepted for the tenant of the settings, oldest first."""
     with _database(folder, settings) as database:
         return [] if database is None else Jobs(database, 0).all(settings.user, limit=10_000)[::-1]
 
 
 def default_model(folder: Path, settings: Settings) -> tuple[str, Callable[[], ChatModel]] | None:
-    """The name of the model that answers, connected or of the settings, and how to open it; None without one."""
+    """Return the name of the connected or configured model, and a function that opens it; None without one."""
     with _database(folder, settings) as database:
         if database is not None:
             return _connections(database, folder, settings).default_model(settings.user)

@@ -122,8 +122,8 @@ def page_router(page: Page) -> APIRouter:
 
 def _answer(request: Request, file: PageFile, caching: str) -> Response:
     headers = {"ETag": file.tag, "Cache-Control": caching, "Vary": "Accept-Encoding"}
-    known = {tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")}
-    if file.tag in known:
+    tags = {tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")}
+    if file.tag in tags:
         return Response(status_code=304, headers=headers)
     if file.packed is not file.body and "gzip" in request.headers.get("accept-encoding", ""):
         return Response(file.packed, media_type=file.kind, headers={**headers, "Content-Encoding": "gzip"})
@@ -148,26 +148,26 @@ def bundle_modules(first: str, modules: Mapping[str, str]) -> str:
 
     Lazy imports (`await import(…)`) come after everything else: they exist by the time they are needed.
     """
-    made: dict[str, str] = {}
+    wrapped: dict[str, str] = {}
     later = [first]
     for name in later:
-        _add(name, modules, made, ())
-        later += [one for known in made for one in _lazy_imports(known, modules[known]) if one not in later]
-    return "const modules = Object.create(null);\n" + "".join(made.values())
+        _add(name, modules, wrapped, ())
+        later += [one for path in wrapped for one in _lazy_imports(path, modules[path]) if one not in later]
+    return "const modules = Object.create(null);\n" + "".join(wrapped.values())
 
 
-def _add(name: str, modules: Mapping[str, str], made: dict[str, str], above: tuple[str, ...]) -> None:
-    if name in made:
+def _add(name: str, modules: Mapping[str, str], wrapped: dict[str, str], above: tuple[str, ...]) -> None:
+    if name in wrapped:
         return
     if name in above:
         raise ValueError(f"the modules {' -> '.join((*above, name))} import each other")
     for found in _IMPORT.finditer(modules[name]):
         needed = _resolve(name, found.group(2))
-        wanted = {_alias(one)[0] for one in (found.group(1) or "").split(",") if one.strip()}
-        if missing := wanted - _exports(modules[needed]).keys():
+        imported = {_alias(one)[0] for one in (found.group(1) or "").split(",") if one.strip()}
+        if missing := imported - _exports(modules[needed]).keys():
             raise ValueError(f"{needed} does not export {', '.join(sorted(missing))}, which {name} imports")
-        _add(needed, modules, made, (*above, name))
-    made[name] = _wrap_module(name, modules[name])
+        _add(needed, modules, wrapped, (*above, name))
+    wrapped[name] = _wrap_module(name, modules[name])
 
 
 def _lazy_imports(name: str, text: str) -> list[str]:
@@ -175,9 +175,9 @@ def _lazy_imports(name: str, text: str) -> list[str]:
 
 
 def _exports(text: str) -> dict[str, str]:
-    """The exports of a module: exported name → own name."""
-    listed = _LIST.search(text)
-    pairs = [_alias(pair) for pair in listed.group(1).split(",")] if listed else []
+    """Return the exports of a module: exported name → own name."""
+    export_list = _LIST.search(text)
+    pairs = [_alias(pair) for pair in export_list.group(1).split(",")] if export_list else []
     return {one: one for one in _NAME.findall(text)} | {known: own for own, known in pairs}
 
 
@@ -186,8 +186,8 @@ def _wrap_module(name: str, text: str) -> str:
     body = _IMPORT.sub(lambda found: _import_line(name, found), _LIST.sub("", text))
     body = _LAZY_IMPORT.sub(lambda found: f'modules["{_resolve(name, found.group(1))}"]', body)
     body = _EXPORT.sub("", body)
-    returned = ", ".join(f"{known}: {own}" for known, own in exports.items())
-    return f'modules["{name}"] = await (async () => {{\n{body}\nreturn {{ {returned} }};\n}})();\n'
+    exports_text = ", ".join(f"{known}: {own}" for known, own in exports.items())
+    return f'modules["{name}"] = await (async () => {{\n{body}\nreturn {{ {exports_text} }};\n}})();\n'
 
 
 def _import_line(name: str, found: re.Match[str]) -> str:
@@ -201,8 +201,8 @@ def _alias(pair: str) -> tuple[str, str]:
     return one, other or one
 
 
-def _resolve(name: str, wanted: str) -> str:
-    return posixpath.normpath(posixpath.join(posixpath.dirname(name), wanted))
+def _resolve(name: str, path: str) -> str:
+    return posixpath.normpath(posixpath.join(posixpath.dirname(name), path))
 
 
 # Compresses whole responses for clients that accept gzip. Streams pass unchanged.
@@ -224,15 +224,15 @@ class Compress:
         if scope["type"] != "http" or not _accepts_gzip(Headers(scope=scope)):
             await self._app(scope, receive, send)
             return
-        held: list[Message] = []
+        pending: list[Message] = []
 
         async def send_compressed(message: Message) -> None:
             if message["type"] == "http.response.start" and _is_compressible(message):
-                held.append(message)  # its length is not known yet
+                pending.append(message)  # its length is not known yet
                 return
-            if held:
-                message = await _compress(held[0], message)
-                await send(held.pop())
+            if pending:
+                message = await _compress(pending[0], message)
+                await send(pending.pop())
             await send(message)
 
         await self._app(scope, receive, send_compressed)

@@ -73,7 +73,7 @@ class PostgresDatabase:
         """Keys are in the database of the documents: without it there is nothing to serve."""
 
     def checkpoint(self) -> None:
-        """The log of a PostgreSQL belongs to its operator."""
+        """Do nothing: the log of a PostgreSQL belongs to its operator."""
 
     def close(self) -> None:
         self._pool.close()
@@ -87,7 +87,7 @@ def _cursor(statements: Statements) -> PostgresCursor:
 
 
 def _is_up_to_date(connection: Connection) -> bool:
-    """Whether the tables of this version exist: then a start needs no lock."""
+    """Return whether the tables of this version exist: then a start needs no lock."""
     cursor = _cursor(connection)
     return bool(cursor.value("has_applied")) and cursor.value("is_applied", digest=_digest()) is not None
 
@@ -120,7 +120,7 @@ def migrate_server(settings: Settings) -> None:
 
 
 class SchemaWatch:
-    """Checks now and then that the tables are those of this version: they may be migrated, or lost."""
+    """Checks regularly that the tables are those of this version: they may be migrated, or lost."""
 
     def __init__(self, address: str) -> None:
         self._address = address
@@ -181,7 +181,7 @@ class Lease:
 
     def close(self) -> None:
         if self._connection is not None:
-            self._connection.let_go()
+            self._connection.close()
 
 
 class Listener:
@@ -206,7 +206,7 @@ class Listener:
         self._thread.join()
         if self._connection is not None:
             with contextlib.suppress(FootnotesError):
-                self._connection.let_go()
+                self._connection.close()
 
     def _connect(self) -> None:
         self._connection = self._database.lasting()

@@ -62,8 +62,8 @@ class Connection(HttpToolsProtocol):
     header_seconds = 10.0
     send_seconds = 60.0
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
         self._deadline: asyncio.TimerHandle | None = None
         self._end: asyncio.TimerHandle | None = None
         self._header_bytes = 0
@@ -199,7 +199,7 @@ class Connection(HttpToolsProtocol):
 
 
 def most_connections(settings: Settings, descriptors: int) -> tuple[int, int]:
-    """The limits in all and for one address: from the settings, but never so many that no file can be opened."""
+    """Return the limits in all and per address: from the settings, but low enough to leave file descriptors free."""
     room = descriptors * 3 // 4
     most = min(settings.serve_connections or room, room)
     of_address = settings.serve_address_connections

@@ -90,7 +90,7 @@ class Buckets:
             raise self._rate_error(self._shared_level(database, name) or 0.0)
 
     def _shared_level(self, database: ServerDatabase, name: str) -> float | None:
-        """How many tokens there are; None if the database fails."""
+        """Return the number of tokens; None if the database fails."""
         try:
             row = one(database.all("token_level", name=name, burst=float(self._burst), rate=self._rate))
         except StoreError:
@@ -154,7 +154,7 @@ class Answers:
             raise OverQuota(Allowance(self.limit, self.limit, _next_month(moment)))
         return Allowance(self.limit, rows[0]["used"], _next_month(moment))
 
-    def give_back(self, tenant: str) -> None:
+    def refund(self, tenant: str) -> None:
         """Uncount an answer that failed."""
         with suppress(FootnotesError):
             self._database.change("uncount_answer", tenant=tenant, month=_month(datetime.now(UTC)))
@@ -182,7 +182,7 @@ class Answers:
             self._database.change("spend", key_id=key, month=_month(datetime.now(UTC)), micros=micros)
 
     def spent(self, key: str) -> float:
-        """The US dollars that a key has spent this month."""
+        """Return the US dollars that a key has spent this month."""
         row = one(self._database.all("spent", key_id=key, month=_month(datetime.now(UTC))))
         return row["micros"] / _MICROS if row else 0.0
 

@@ -75,12 +75,12 @@ def serve(
 
 def open_when_served(host: str, port: int) -> None:
     """Open the page in a browser as soon as the port answers."""
-    shown = "127.0.0.1" if host in ("0.0.0.0", "::") else host  # noqa: S104
+    address = "127.0.0.1" if host in ("0.0.0.0", "::") else host  # noqa: S104
 
     def wait_and_open() -> None:
         for _ in range(OPEN_TRIES):
-            with suppress(OSError), socket.create_connection((shown.strip("[]"), port), timeout=1):
-                webbrowser.open(f"http://{shown}:{port}/")
+            with suppress(OSError), socket.create_connection((address.strip("[]"), port), timeout=1):
+                webbrowser.open(f"http://{address}:{port}/")
                 return
             time.sleep(0.1)
 
@@ -115,7 +115,7 @@ def check_port(host: str, port: int) -> None:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
+    """Return whether only this machine can reach an address."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:

@@ -72,12 +72,12 @@ class RunningAnswer:
             raise self.failure
 
     async def follow(self) -> AsyncIterator[str | None]:
-        """Yield every event from the first on; None now and then while there is none."""
-        heard = 0
+        """Yield every event from the first on; None from time to time while there is none."""
+        position = 0
         while True:
-            while heard < len(self.lines):
-                heard += 1
-                yield self.lines[heard - 1]
+            while position < len(self.lines):
+                position += 1
+                yield self.lines[position - 1]
             if self.is_over:
                 return
             waiting = self.changed
@@ -99,7 +99,7 @@ class RunningAnswers:
         return self._running.get(key)
 
     def turns_of(self, tenant: str, conversation: str) -> list[TurnKey]:
-        """The turns of a conversation that are being answered."""
+        """Return the turns of a conversation that are being answered."""
         return [key for key in self._running if key[:2] == (tenant, conversation)]
 
     def begin(self, key: TurnKey, caller: Caller, library: Library, events: Iterator[Event]) -> RunningAnswer:
@@ -109,13 +109,13 @@ class RunningAnswers:
         return answering
 
     async def _run(self, answering: RunningAnswer, caller: Caller, library: Library, events: Iterator[Event]) -> None:
-        noted = time.monotonic()
+        last_save = time.monotonic()
         try:
             async for event in self._streams.pull(events, caller):
                 if event is not None:
                     answering.add(event)
-                if time.monotonic() - noted >= NOTE_SECONDS and answering.end is None:
-                    noted = time.monotonic()
+                if time.monotonic() - last_save >= NOTE_SECONDS and answering.end is None:
+                    last_save = time.monotonic()
                     if not await self._save_progress(answering, library):
                         answering.is_stopped = True  # by another server, or the turn was deleted
                         break
@@ -129,9 +129,9 @@ class RunningAnswers:
     async def _save_progress(self, answering: RunningAnswer, library: Library) -> bool:
         tenant, *turn = answering.key
         documents = sorted(answering.documents)
-        given = (tenant, tuple(turn), self.holder, answering.text, documents)
+        progress = (tenant, tuple(turn), self.holder, answering.text, documents)
         try:
-            return bool(await self._pools.short.run(library.conversations.note, *given))
+            return bool(await self._pools.short.run(library.conversations.note, *progress))
         except FootnotesError as error:  # the next note, or the end, stores it all again
             _LOG.warning("an answer could not be noted", extra={"reason": error.code})
             return True
@@ -173,7 +173,7 @@ class RunningAnswers:
     # ── answers of other servers
 
     def is_dead(self, key: TurnKey, turn: KeptTurn, *, is_alone: bool) -> bool:
-        """Whether a turn is stored as running and no server runs it."""
+        """Return whether a turn is stored as running and no server runs it."""
         if turn.state != "asking" or key in self._running:
             return False
         silent = datetime.now(UTC) - datetime.fromisoformat(turn.updated_at)
@@ -182,13 +182,13 @@ class RunningAnswers:
     async def watch(self, key: TurnKey, library: Library) -> AsyncIterator[str | None]:
         """Yield events for an answer that another server writes, from what that server stores."""
         tenant, conversation, number = key
-        told = ""
+        text = ""
         while True:
             with suppress(NotFound):
                 turn = await self._pools.short.run(library.conversations.turn, tenant, conversation, number)
-                if turn.text.startswith(told) and turn.text != told:
-                    yield event_line("token", {"type": "token", "text": turn.text[len(told) :]})
-                    told = turn.text
+                if turn.text.startswith(text) and turn.text != text:
+                    yield event_line("token", {"type": "token", "text": turn.text[len(text) :]})
+                    text = turn.text
                 if turn.state == "asking" and not self.is_dead(key, turn, is_alone=False):
                     yield None
                     await asyncio.sleep(NOTE_SECONDS)
@@ -206,10 +206,10 @@ def _end(event: Event, answering: RunningAnswer) -> TurnEnd:
     documents = (
         {*answering.documents, *(one.document_id for one in answer.citations)} if answer else answering.documents
     )
-    kept = _drop_nan(strip_passages(answer)) if answer is not None and answer.answer else None
+    answer_json = _drop_nan(strip_passages(answer)) if answer is not None and answer.answer else None
     if event.type == "done":
-        return TurnEnd("done", answer.answer if answer else text, kept, None, sorted(documents))
-    return TurnEnd("failed", (answer.answer if answer else "") or text, kept, event.error, sorted(documents))
+        return TurnEnd("done", answer.answer if answer else text, answer_json, None, sorted(documents))
+    return TurnEnd("failed", (answer.answer if answer else "") or text, answer_json, event.error, sorted(documents))
 
 
 def _interrupted_end(answering: RunningAnswer) -> TurnEnd:

@@ -91,8 +91,8 @@ def _document_questions(library: Library, document: Document) -> list[SampleQues
     """Return the questions of one document, the best first."""
     blocks = list(islice(library.blocks(document.id), _BLOCKS))
     name = document.title or document.filename
-    made = [SampleQuestion(kind, topic, document.id, name) for kind, topic in _topics(library, document, blocks)]
-    return sorted(made, key=lambda one: _ORDER[one.kind])[:_OF_EACH]
+    questions = [SampleQuestion(kind, topic, document.id, name) for kind, topic in _topics(library, document, blocks)]
+    return sorted(questions, key=lambda one: _ORDER[one.kind])[:_OF_EACH]
 
 
 def _topics(library: Library, document: Document, blocks: Sequence[Block]) -> Iterator[tuple[QuestionKind, str]]:

@@ -32,13 +32,13 @@ class Seal:
         from cryptography.fernet import InvalidToken
 
         try:
-            opened: bytes = self._fernet().decrypt(sealed.encode())
+            content: bytes = self._fernet().decrypt(sealed.encode())
         except InvalidToken:
             raise ConfigError(
                 "a server with another secret encrypted this value",
                 remedy="Set the same serve_secret on all servers, or enter the secret again.",
             ) from None
-        return opened.decode()
+        return content.decode()
 
     def _fernet(self) -> Fernet:
         try:
@@ -51,15 +51,15 @@ class Seal:
         return Fernet(base64.urlsafe_b64encode(hashlib.sha256(self._secret()).digest()))
 
     def _secret(self) -> bytes:
-        """Return the secret for encryption: the setting, or a file beside the database that only its owner can read."""
+        """Return the secret for encryption: the setting, or a file next to the database, readable only by its owner."""
         if self._settings.serve_secret:
             return self._settings.serve_secret.encode()
         path = self._folder / SECRET_FILE
         if not path.exists():
-            made = self._folder / f".{SECRET_FILE}.{secrets.token_hex(4)}"
-            with os.fdopen(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
+            draft = self._folder / f".{SECRET_FILE}.{secrets.token_hex(4)}"
+            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
                 out.write(secrets.token_hex(32).encode())
             with suppress(FileExistsError):
-                os.link(made, path)  # written atomically, and never over another server's secret
-            made.unlink()
+                os.link(draft, path)  # written atomically, and never over another server's secret
+            draft.unlink()
         return path.read_bytes()

@@ -60,8 +60,8 @@ class Searches:
             self._start_behind(process)
             return library.search(**options)
         self._idle.put(process)
-        for counts in embedded:
-            self._on_embed(*counts)
+        for arguments in embedded:
+            self._on_embed(*arguments)
         if isinstance(found, FootnotesError):
             raise found
         return found
@@ -92,7 +92,7 @@ class Searches:
 
     @property
     def pids(self) -> list[int]:
-        """The processes that run."""
+        """Return the ids of running processes."""
         return sorted(process.pid for process in self._running)
 
     def close(self) -> None:

@@ -54,7 +54,7 @@ class SharedWork:
             self._listener.stop()
 
     def paused(self) -> AbstractContextManager[None]:
-        """Writers do not lock each other out: no worker has to pause."""
+        """Do nothing: writers do not lock each other out, so no worker has to pause."""
         return nullcontext()
 
     @property
@@ -62,16 +62,16 @@ class SharedWork:
         return self._stop.is_set()
 
     def wake(self) -> None:
-        """The database notifies the workers."""
+        """Do nothing: the database notifies the workers."""
 
     def forget(self, job_ids: Iterable[str]) -> None:
-        """Workers check for themselves whether their jobs are gone."""
+        """Do nothing: workers check for themselves whether their jobs are gone."""
 
     def resumes(self, tenant: str) -> bool:
         return False
 
     def checks(self) -> dict[str, bool]:
-        """Whether the database has the schema of this version, and a worker is ready."""
+        """Return whether the database has the schema of this version, and a worker is ready."""
         found = {"intake": not self._stop.is_set(), "schema": self._schema.is_current()}
         return found if self._listener is None else {**found, "workers": self._ready() > 0}
 

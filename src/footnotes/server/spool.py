@@ -39,14 +39,14 @@ class Spool:
     """Where uploads wait for a worker. `folder` holds the files that this machine works on."""
 
     def __init__(self, folder: Path, settings: Settings, database: ServerDatabase) -> None:
-        named = settings.originals if database.is_shared else ""
-        shared = named and "://" not in named
-        self.folder = (Path(named).expanduser() if shared else folder) / SPOOL
+        folder_name = settings.originals if database.is_shared else ""
+        shared = folder_name and "://" not in folder_name
+        self.folder = (Path(folder_name).expanduser() if shared else folder) / SPOOL
         self._database = database
         self._carrier: _Carrier | None = None
         self._is_shared_folder = bool(shared)
-        if "://" in named:
-            self._carrier = _Bucket(BucketFiles(named, self.folder / "fetched"))
+        if "://" in folder_name:
+            self._carrier = _Bucket(BucketFiles(folder_name, self.folder / "fetched"))
         elif database.is_shared and not shared:
             self._carrier = _Rows(cast("PostgresDatabase", database))
 
@@ -60,12 +60,12 @@ class Spool:
             raise StoreUnavailable(f"cannot use the folder {self.folder} ({error.strerror})") from error
 
     def _check_same_folder(self) -> None:
-        """The first machine writes a mark into the folder and the database; all others must find it."""
-        wanted = secrets.token_hex(16)
-        self._database.change("propose_mark", name=SPOOL, value=wanted)
+        """Write a mark into folder and database on the first machine; raise on others whose folder lacks it."""
+        proposed = secrets.token_hex(16)
+        self._database.change("propose_mark", name=SPOOL, value=proposed)
         known = self._database.all("mark", name=SPOOL)[0]["value"]
         path = self.folder.parent / _MARK
-        if known == wanted:
+        if known == proposed:
             path.write_text(known, encoding="utf-8")
         elif not path.is_file() or path.read_text(encoding="utf-8").strip() != known:
             raise ConfigError(

@@ -191,7 +191,7 @@ def state_of(connection: HTTPConnection) -> ServerState:
 
 
 def caller_of(connection: HTTPConnection) -> Caller:
-    """The caller, as the gate determined it."""
+    """Return the caller that the gate determined."""
     caller: Caller = connection.scope["footnotes.caller"]
     return caller
 
@@ -236,7 +236,7 @@ async def _library(state: ServerState, caller: Caller) -> AsyncIterator[Library]
     try:
         yield library
     finally:
-        tenants.give_back(tenant)
+        tenants.release(tenant)
 
 
 ReadLibrary = Annotated[Library, Depends(_readers_library)]
@@ -285,8 +285,8 @@ class ModelQuestions:
         return []
 
     def _write(self, key: str, texts: Sequence[tuple[Document, str]], model: Callable[[], ChatModel]) -> None:
-        shown = (f"[{number}] {one.title or one.filename}\n{text}" for number, (one, text) in enumerate(texts, 1))
-        messages = (Message("system", _SYSTEM), Message("user", escaped("\n\n".join(shown))))
+        passages = (f"[{number}] {one.title or one.filename}\n{text}" for number, (one, text) in enumerate(texts, 1))
+        messages = (Message("system", _SYSTEM), Message("user", escaped("\n\n".join(passages))))
         request = ChatRequest(messages=messages, temperature=0.0, max_tokens=200)
         try:
             reply = complete(model(), request, deadline=Deadline(_WRITING_SECONDS))
@@ -294,13 +294,13 @@ class ModelQuestions:
             _LOG.info("no sample questions were written", extra={"reason": error.code})
             return
         found = [(int(number) - 1, text) for number, text in _WRITTEN.findall(reply.text)]
-        asked = [
+        questions = [
             SampleQuestion("question", text, texts[at][0].id, texts[at][0].title or texts[at][0].filename)
             for at, text in found
             if 0 <= at < len(texts) and len(text) <= _LONGEST_QUESTION
         ]
         with self._guard:
-            self._kept[key] = list(islice(distinct(asked), MOST))
+            self._kept[key] = list(islice(distinct(questions), MOST))
 
 
 # Queues sources that are due. Any number of servers may do it: each claims a source for one turn.

@@ -18,12 +18,12 @@ _DIGEST = "text_digest"
 
 def strip_passages(answer: Answer) -> dict[str, object]:
     """Return an answer as JSON without the prompt, the log and the text of its passages."""
-    shown: dict[str, Any] = to_json(answer)
+    content: dict[str, Any] = to_json(answer)
     for name in _NOT_KEPT:
-        shown[name] = [] if name == "log" else ""
-    shown["hits"] = [{**hit, "text": "", _DIGEST: _digest(hit["text"])} for hit in shown["hits"]]
-    shown["steps"] = [{**step, "tool_output": None} for step in shown["steps"]]
-    return shown
+        content[name] = [] if name == "log" else ""
+    content["hits"] = [{**hit, "text": "", _DIGEST: _digest(hit["text"])} for hit in content["hits"]]
+    content["steps"] = [{**step, "tool_output": None} for step in content["steps"]]
+    return content
 
 
 def restore_passages(turn: KeptTurn, library: Library) -> KeptTurn:
@@ -31,7 +31,7 @@ def restore_passages(turn: KeptTurn, library: Library) -> KeptTurn:
     if turn.answer is None:
         return turn
     hits: Any = turn.answer.get("hits") or []
-    found: Any = [shown for hit in hits if (shown := _restore_hit(hit, library)) is not None]
+    found: Any = [hit_json for hit in hits if (hit_json := _restore_hit(hit, library)) is not None]
     return replace(turn, answer={**turn.answer, "hits": found})
 
 

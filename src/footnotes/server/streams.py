@@ -74,20 +74,20 @@ class Streams:
             raise Unauthorized("the key is no longer valid")
 
     async def pull(self, items: Iterator[T], caller: Caller) -> AsyncIterator[T | None]:
-        """Yield the items of a blocking iterator, run in threads; None now and then while there is none.
+        """Yield the items of a blocking iterator, run in threads; None from time to time while there is none.
 
         The iterator is closed in any case.
         """
         end = object()
         pending: asyncio.Task[Any] | None = None
-        checked, held = time.monotonic(), _LockedIterator(items)
+        last_check, locked = time.monotonic(), _LockedIterator(items)
         with self.count(caller):
             try:
                 while True:
-                    pending = pending or asyncio.create_task(self._threads.run(held.next, end))
+                    pending = pending or asyncio.create_task(self._threads.run(locked.next, end))
                     await asyncio.wait({pending}, timeout=CHECK_SECONDS)
-                    if time.monotonic() - checked >= CHECK_SECONDS:
-                        checked = time.monotonic()
+                    if time.monotonic() - last_check >= CHECK_SECONDS:
+                        last_check = time.monotonic()
                         await asyncio.to_thread(self.check_key, caller)
                     if not pending.done():
                         yield None
@@ -99,7 +99,7 @@ class Streams:
             finally:
                 if pending is not None:
                     pending.add_done_callback(_ignore_result)
-                threading.Thread(target=held.close, daemon=True).start()
+                threading.Thread(target=locked.close, daemon=True).start()
 
 
 class _LockedIterator:

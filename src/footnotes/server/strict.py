@@ -40,7 +40,7 @@ def check_nodes(body: bytes, most: int) -> None:
 
 
 def _nodes(body: bytes) -> int:
-    """An upper bound of the values and keys of a JSON text: each but the first follows a comma, colon or bracket."""
+    """Return an upper bound of a JSON text's values and keys: each but the first follows a comma, colon or bracket."""
     return 1 + sum(map(body.count, (b",", b":", b"[", b"{")))
 
 
@@ -66,19 +66,19 @@ def validate(model: type[M], value: object, place: str = "body") -> M:
         raise RequestInvalid(f"{where or 'the body'}: {found['msg']}"[:300]) from None
 
 
-def parse_filter(written: str | None) -> Any:
+def parse_filter(text: str | None) -> Any:
     """Parse the filter of a query string: a JSON object, or the command line's `key=value`."""
-    if written is None or not written.lstrip().startswith("{"):
-        return written
+    if text is None or not text.lstrip().startswith("{"):
+        return text
     try:
-        return json.loads(written)
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise FilterError("the filter is not valid JSON") from error
 
 
-async def run_off_loop(size: int, call: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
+async def run_off_loop(size: int, call: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
     """Call a function whose time grows with a request, in a thread unless the request is small."""
-    return call(*given, **named) if size <= SMALL_BYTES else await asyncio.to_thread(call, *given, **named)
+    return call(*arguments, **options) if size <= SMALL_BYTES else await asyncio.to_thread(call, *arguments, **options)
 
 
 def _reject_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -140,8 +140,8 @@ class StrictRoute(APIRoute):
 
 def _respond(endpoint: Callable[P, Awaitable[object]], status: int) -> Callable[P, Awaitable[Response]]:
     @functools.wraps(endpoint)
-    async def run(*given: P.args, **options: P.kwargs) -> Response:
-        found = await endpoint(*given, **options)
+    async def run(*arguments: P.args, **options: P.kwargs) -> Response:
+        found = await endpoint(*arguments, **options)
         return found if isinstance(found, Response) else SafeJson(found, status)
 
     return run
@@ -149,8 +149,8 @@ def _respond(endpoint: Callable[P, Awaitable[object]], status: int) -> Callable[
 
 def _run_in_thread(endpoint: Callable[P, T]) -> Callable[P, Awaitable[T]]:
     @functools.wraps(endpoint)
-    async def run(*given: P.args, **options: P.kwargs) -> T:
-        return await _POOL.get().run(endpoint, *given, **options)
+    async def run(*arguments: P.args, **options: P.kwargs) -> T:
+        return await _POOL.get().run(endpoint, *arguments, **options)
 
     return run
 

@@ -86,7 +86,7 @@ def _add_uploads(task: Task, library: Library, spool: Path, report: Report) -> N
 
 
 def _archive_fields(path: str, jobs: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """The job of the archive that holds a member: the member's source begins with the archive's."""
+    """Return the job of a member's archive: the member's source begins with the archive's."""
     inside = [job for job in jobs if path.startswith(job["request"]["source"])]
     return max(inside or jobs[:1], key=lambda job: len(job["request"]["source"]))
 

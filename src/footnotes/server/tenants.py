@@ -74,7 +74,7 @@ class Tenants:
         try:
             yield library
         finally:
-            self.give_back(tenant)
+            self.release(tenant)
 
     def borrow(self, tenant: str) -> Library:
         """Return the library of a tenant, opened if needed; the caller must release it."""
@@ -99,7 +99,7 @@ class Tenants:
             self._libraries.move_to_end(tenant)
             return found.library
 
-    def give_back(self, tenant: str) -> None:
+    def release(self, tenant: str) -> None:
         with self._counting:
             if (found := self._libraries.get(tenant)) is not None:
                 found.users -= 1
@@ -111,7 +111,7 @@ class Tenants:
         return Library(self.folder, settings=own, embedder=self._embedder, store=self._shared_store())
 
     def _shared_store(self) -> Store | None:
-        """The store of all tenants if it is a database, to share its connections."""
+        """Return the store of all tenants if it is a database, to share its connections."""
         if self.settings.store and self._store is None:
             self._store = open_store(self.settings, self.folder)
         return self._store
@@ -137,7 +137,7 @@ class Tenants:
                 try:
                     library.refresh()
                 finally:
-                    self.give_back(tenant)
+                    self.release(tenant)
 
     def settle(self) -> None:
         """Wait for indexes that are built in the background."""

@@ -30,7 +30,7 @@ DRAW_THREADS = 4
 
 
 def search_threads(settings: Settings) -> int:
-    """How many searches run at once."""
+    """Return how many searches run at once."""
     here = split_name(settings.embedder)[0] in ("local", "hashing", "sentence-transformers") and not settings.store
     return max(SEARCH_THREADS if here else WAITING_THREADS, settings.serve_workers)
 
@@ -51,11 +51,11 @@ class Threads:
         self._share = max(count * 3 // 8, min(2, count - 1), 1)
         self._shares: dict[str, _Share] = {}
 
-    async def run(self, call: Callable[..., T], *given: Any, **options: Any) -> T:
+    async def run(self, call: Callable[..., T], *arguments: Any, **options: Any) -> T:
         """Call a function in one of the threads, in the caller's context: its logs carry the request's id."""
         context = contextvars.copy_context()
         if not (tenant := TENANT.get()):
-            return await asyncio.wrap_future(self._threads.submit(context.run, call, *given, **options))
+            return await asyncio.wrap_future(self._threads.submit(context.run, call, *arguments, **options))
         share = self._shares.setdefault(tenant, _Share(asyncio.Semaphore(self._share)))
         share.calls += 1
         try:
@@ -63,7 +63,7 @@ class Threads:
         except BaseException:
             self._leave(tenant, share)
             raise
-        return await asyncio.wrap_future(self._submit(tenant, share, context, call, *given, **options))
+        return await asyncio.wrap_future(self._submit(tenant, share, context, call, *arguments, **options))
 
     def _submit(self, tenant: str, share: _Share, context: contextvars.Context, *call: Any, **options: Any) -> Any:
         """Start a call. It uses its share until the thread is free, also when its caller is gone."""

@@ -87,18 +87,18 @@ def check_scope(scope: str, context: ToolContext, name: str = "this") -> None:
         raise Forbidden(f"{name} needs the {scope} scope")
 
 
-def _check_arguments(tool: Tool, given: Values) -> Values:
+def _check_arguments(tool: Tool, values: Values) -> Values:
     """Check names, required arguments, types and ranges; return the arguments that are not null."""
     properties: dict[str, Values] = tool.input_schema["properties"]
-    if unknown := sorted(set(given) - set(properties)):
+    if unknown := sorted(set(values) - set(properties)):
         raise OptionError(f"{tool.name} has no parameter {unknown[0][:60]!r}")
     for name in tool.input_schema["required"]:
-        if given.get(name) is None:
+        if values.get(name) is None:
             raise OptionError(f"{tool.name} needs {name}")
-    for name, value in given.items():
+    for name, value in values.items():
         if value is not None and not _fits(value, properties[name]):
             raise OptionError(f"{name} of {tool.name} must be {_describe_type(properties[name])}")
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _fits(value: object, schema: Mapping[str, Any]) -> bool:
@@ -124,21 +124,21 @@ def _describe_type(schema: Mapping[str, Any]) -> str:
 # ── the tools
 
 
-def _index_document(context: ToolContext, given: Values) -> Outcome:
-    content = given["content"]
+def _index_document(context: ToolContext, values: Values) -> Outcome:
+    content = values["content"]
     if len(content) > context.limits.content_characters:
         raise OptionError(f"the content has more than {context.limits.content_characters:,} characters")
     index = context.index or _index_in_library(context.library)
-    return index(given["filename"], content, given.get("metadata"), given.get("collection"))
+    return index(values["filename"], content, values.get("metadata"), values.get("collection"))
 
 
-def _index_documents(context: ToolContext, given: Values) -> Outcome:
+def _index_documents(context: ToolContext, values: Values) -> Outcome:
     """Index many texts. An error of one text is its result, and does not stop the others."""
     outcomes: list[Outcome] = []
-    for document in given["documents"]:
-        checked = _check_arguments(TOOLS["index_document"], {**document, "collection": given.get("collection")})
-        outcomes.append(_try_index(context, checked))
-        context.on_step(f"{len(outcomes)} of {len(given['documents'])} documents added")
+    for document in values["documents"]:
+        arguments = _check_arguments(TOOLS["index_document"], {**document, "collection": values.get("collection")})
+        outcomes.append(_try_index(context, arguments))
+        context.on_step(f"{len(outcomes)} of {len(values['documents'])} documents added")
 
     async def wait() -> Values:
         return {"documents": [await _wait_for(outcome) for outcome in outcomes]}
@@ -148,9 +148,9 @@ def _index_documents(context: ToolContext, given: Values) -> Outcome:
     return {"documents": outcomes}
 
 
-def _try_index(context: ToolContext, given: Values) -> Outcome:
+def _try_index(context: ToolContext, values: Values) -> Outcome:
     try:
-        return _index_document(context, given)
+        return _index_document(context, values)
     except FootnotesError as error:
         return _failure(error)
 
@@ -179,20 +179,20 @@ def _index_in_library(library: Library) -> Callable[..., Values]:
     return index
 
 
-def _search_documents(context: ToolContext, given: Values) -> Values:
-    limit = min(given.pop("limit", 10), context.limits.results)
+def _search_documents(context: ToolContext, values: Values) -> Values:
+    limit = min(values.pop("limit", 10), context.limits.results)
     context.before_search()
-    found = context.library.search(given.pop("query"), limit=limit, **given)
+    found = context.library.search(values.pop("query"), limit=limit, **values)
     context.after_search(found)
     most = context.limits.passage_characters
     hits = [replace(hit, text=hit.text[:most]) for hit in found.hits]
     return {"hits": to_json(hits), "legs": to_json(found.legs), "degraded": found.degraded}
 
 
-def _list_documents(context: ToolContext, given: Values) -> Values:
-    limit = min(given.get("limit", 50), context.limits.results)
-    offset = given.get("offset", 0)
-    found = context.library.documents(collection=given.get("collection"), limit=limit + 1, offset=offset)
+def _list_documents(context: ToolContext, values: Values) -> Values:
+    limit = min(values.get("limit", 50), context.limits.results)
+    offset = values.get("offset", 0)
+    found = context.library.documents(collection=values.get("collection"), limit=limit + 1, offset=offset)
     rows = [
         {"id": one.id, "filename": one.filename, "title": one.title, "collection": one.collection,
          "status": one.status, "chunks": one.chunks, "pages": one.pages, "metadata": dict(one.metadata)}
@@ -201,18 +201,20 @@ def _list_documents(context: ToolContext, given: Values) -> Values:
     return {"documents": rows, "next_offset": offset + limit if len(found) > limit else None}
 
 
-def _delete_document(context: ToolContext, given: Values) -> Values:
-    found = context.library.document(given["document_id"])
+def _delete_document(context: ToolContext, values: Values) -> Values:
+    found = context.library.document(values["document_id"])
     with context.writing():
-        gone = context.library.delete(found.id)
-        context.after_delete(gone, {(found.collection, found.source)})
-    return {"deleted": gone}
+        deleted = context.library.delete(found.id)
+        context.after_delete(deleted, {(found.collection, found.source)})
+    return {"deleted": deleted}
 
 
-def _ask(context: ToolContext, given: Values) -> Values:
+def _ask(context: ToolContext, values: Values) -> Values:
     context.before_answer()
     try:
-        answer = last_answer(_report_steps(context.library.ask_stream(given.pop("question"), **given), context.on_step))
+        answer = last_answer(
+            _report_steps(context.library.ask_stream(values.pop("question"), **values), context.on_step)
+        )
     except Exception:
         context.after_failure()
         raise

@@ -52,13 +52,13 @@ class WorkerProcess:
         """Run a task in the process; pass its events to `on_event`. Raises `WorkerDied` if the process dies."""
         try:
             self._send({"task": asdict(task)})
-            begun = self._listen(on_event, must_interrupt)
+            has_begun = self._listen(on_event, must_interrupt)
         except OSError:
-            begun = False
+            has_begun = False
         except BaseException:  # the caller stopped early: the next task must not read the remaining events of this one
             self.stop()
             raise
-        if not begun:  # the process had just ended, idle
+        if not has_begun:  # the process had just ended, idle
             self.stop()
             self._send({"task": asdict(task)})
             if not self._listen(on_event, must_interrupt):
@@ -68,17 +68,17 @@ class WorkerProcess:
     def _listen(self, on_event: Callable[[TaskEvent], None], must_interrupt: Callable[[], bool]) -> bool:
         """Pass events on until the task has ended. False if it did not begin."""
         assert self._lines is not None
-        begun = has_asked = False
+        has_begun = has_asked = False
         while True:
-            if not has_asked and begun and must_interrupt():
+            if not has_asked and has_begun and must_interrupt():
                 has_asked = True
                 self._send({"break": True})
             for event in self._lines.read(LOOK_SECONDS):
                 if event is None:
-                    if begun:
+                    if has_begun:
                         raise WorkerDied(f"the ingest process ended ({self._describe_exit()})")
                     return False
-                begun = True
+                has_begun = True
                 on_event(event)
                 if event["type"] == "ended":
                     return True

@@ -76,9 +76,9 @@ class Counts:
         if not new:
             return
         try:
-            counted = sorted(new.items())
-            names, labels = ([key[at] for key, _ in counted] for at in range(2))
-            amounts = [float(value) for _, value in counted]
+            counts = sorted(new.items())
+            names, labels = ([key[at] for key, _ in counts] for at in range(2))
+            amounts = [float(value) for _, value in counts]
             self._database.change("add_counts", names=names, labels=labels, amounts=amounts)
         except BaseException:
             with self._guard:

@@ -1,4 +1,4 @@
-"""The truth: documents, canonical text, chunks and vectors. A store answers for both legs."""
+"""Stores: documents, canonical text, chunks and vectors. A store serves both legs of a search."""
 
 from footnotes.store.protocol import Store
 from footnotes.store.views import SearchView

@@ -1,4 +1,4 @@
-"""Addresses of databases: as they may be shown, and with the name under which the database knows who calls."""
+"""Database addresses: without passwords for display, and with our application name for connections."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _NAMED = re.compile(r"([?&]application_name=)([^&]*)")
 
 
 def redacted(address: str) -> str:
-    """The address without its password, wherever in it that stands."""
+    """Return the address without its password, wherever the password is."""
     return _ASIDE.sub(r"\1…", _SECRET.sub(lambda found: f"{found[1]}:…@" if found[2] else f"{found[1]}@", address))
 
 
 def named(address: str, application: str) -> str:
-    """The address with the name of an application, which pg_stat_activity shows; one that somebody chose stays."""
+    """Add an application name, shown in pg_stat_activity, unless the address has one."""
     if (found := _NAMED.search(address)) is not None:
         return _NAMED.sub(rf"\g<1>{quote(application)}", address) if found[2].startswith("footnotes") else address
     return f"{address}{'&' if '?' in address else '?'}application_name={quote(application)}"

@@ -1,7 +1,7 @@
 """A backup file: one SQLite database that holds snapshots of a library as blocks, each block once.
 
-The next backup into the same file stores only the blocks that changed, and every snapshot can still be restored. All
-of a backup is one transaction: one that is cut off leaves the file as it was.
+The next backup into the same file stores only changed blocks, and every snapshot stays restorable. A backup is one
+transaction: an interrupted one leaves the file as it was.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from footnotes.store import statements
 
 APPLICATION_ID = 0x466E4261
 BLOCK_BYTES = 16 * 1024
-"""Two pages of a database: one document that came changes few of them."""
+"""Two pages of a database: a new document changes few blocks of this size."""
 DIGEST_BYTES = 32
 LONGEST_PATH = 512
 
@@ -42,17 +42,17 @@ class BackupSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file to back up. `fixed` ones never change under their path: the last snapshot's blocks serve again."""
+    """A file to back up. `fixed` files never change under their path, so the last snapshot's blocks are reused."""
 
     path: str
     content: Path
     fixed: bool = False
     passing: bool = False
-    """A file that may be gone when its turn comes, because what it was for is done."""
+    """Whether the file may be gone when its turn comes, because it is no longer needed."""
 
 
 class SourceVanished(Exception):
-    """A file was deleted while the backup was made: its database has to be copied again."""
+    """A file was deleted during the backup, so its database must be copied again."""
 
 
 class BackupFile:
@@ -65,7 +65,7 @@ class BackupFile:
         with _translated(path):
             if create:
                 path.touch(mode=0o600)
-                path.chmod(0o600)  # it holds documents and hashes of keys
+                path.chmod(0o600)  # it contains documents and hashes of keys
             size = path.stat().st_size
             if (size and not _is_backup(path)) or (not size and not create):
                 raise BackupDamaged(f"{path} is not a backup", remedy="Name a file that `footnotes backup` made.")
@@ -91,12 +91,12 @@ class BackupFile:
         self._connection.close()
 
     def snapshots(self) -> list[BackupSnapshot]:
-        """Every snapshot, the oldest first."""
+        """Return all snapshots, oldest first."""
         with _translated(self._path):
             return [BackupSnapshot(*row) for row in self._connection.execute(_sql()["snapshots"])]
 
     def snapshot(self, number: int | None = None) -> BackupSnapshot:
-        """The snapshot of a number, or the newest."""
+        """Return the snapshot with a number, by default the newest."""
         found = [one for one in self.snapshots() if number in (None, one.id)]
         if not found:
             what = "no snapshot" if number is None else f"no snapshot {number}"
@@ -168,7 +168,7 @@ class BackupFile:
                 pass
 
     def extract(self, number: int, folder: Path) -> int:
-        """Write the files of a snapshot below a folder, checked and durable. How many there are."""
+        """Write the files of a snapshot below a folder, checked and durable. Return their number."""
         count = 0
         for path, content in self._files(number):
             target = folder / path
@@ -182,7 +182,7 @@ class BackupFile:
         return count
 
     def has(self, number: int, path: str) -> bool:
-        """Whether a snapshot holds a file."""
+        """Return whether a snapshot contains a file."""
         with _translated(self._path):
             return any(row[0] == path for row in self._connection.execute(_sql()["files"], (number,)))
 
@@ -227,14 +227,14 @@ def _is_inside(path: str) -> bool:
 
 
 def _is_backup(path: Path) -> bool:
-    """Whether the head of a file is that of a backup: SQLite's, with our number in it."""
+    """Return whether a file starts like a backup: SQLite's header with our number in it."""
     with path.open("rb") as file:
         head = file.read(100)
     return head.startswith(b"SQLite format 3\x00") and head[68:72] == APPLICATION_ID.to_bytes(4, "big")
 
 
 def _unpack(content: bytes) -> bytes:
-    """A packed block; one that would unpack to more than a block is cut off, and fails its digest."""
+    """Decompress a block. Output longer than a block is cut, so it fails its digest."""
     return zlib.decompressobj().decompress(content, BLOCK_BYTES + 1)
 
 

@@ -1,4 +1,4 @@
-"""The one implementation of a store. A dialect adds how drafts are written, and how its legs follow them."""
+"""The shared implementation of stores. A dialect adds how drafts are written, and how its legs follow."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from footnotes.types import ErrorInfo, IndexState
 
 
 class BaseStore(Core):
-    """Everything of many tenants, over any database that speaks the named queries."""
+    """All operations of a store for many tenants, on any database that has the named queries."""
 
     folder: Path
     originals: Originals
@@ -37,52 +37,52 @@ class BaseStore(Core):
         self.jobs = Jobs(self)
         self.conversations = Conversations(self)
 
-    # ── what a dialect adds, beside `Core`
+    # ── what a dialect adds to `Core`
 
     @abstractmethod
     def check_database(self, user_id: str) -> Iterator[Problem]:
-        """What does not hold in the database itself."""
+        """Yield problems in the database itself."""
 
     @abstractmethod
     def check_legs(self, generation: Generation) -> Iterator[Problem]:
-        """What does not hold in the legs."""
+        """Yield problems in the legs."""
 
     @abstractmethod
     def rebuild_legs(self, generation: Generation) -> list[str]:
-        """Make the legs again from what is stored; what was repaired."""
+        """Rebuild the legs from the stored data; return what was repaired."""
 
     def take_notes(self, generation: Generation) -> list[str]:
-        """What was repaired before anybody asked."""
+        """Return repairs made before this check."""
         return []
 
-    # ── what every store does
+    # ── common to all stores
 
     def users(self) -> list[str]:
         with self.database.read("") as cursor:
             return [row["user_id"] for row in cursor.all("users")]
 
     def size(self, user_id: str) -> int:
-        """Bytes of the folder, with what other tenants have in it."""
+        """Return the bytes in the folder, including other tenants' data."""
         return sum(_size(Path(folder, name)) for folder, _, names in os.walk(self.folder) for name in names)
 
     def sources(self, user_id: str, collection: str) -> Sources:
         return Sources(self, user_id, collection)
 
     def memories(self, user_id: str) -> Memories:
-        """What models said of the tenant's texts."""
+        """Return the stored answers of models about the tenant's texts."""
         return Memories(self.database, user_id)
 
     @property
     def index_failure(self) -> ErrorInfo | None:
-        """Why a vector database could not be told of the last changes; they wait in the log."""
+        """Why the vector database could not be updated; the changes wait in the log."""
         return self.remote.failure.info() if self.remote is not None and self.remote.failure is not None else None
 
     def index_state(self, user_id: str) -> IndexState | None:
-        """How the vector database is doing that serves legs; None where there is none."""
+        """Return the state of the vector database that serves legs; None if there is none."""
         return None if self.remote is None else self.remote.state(self.generations.serving(user_id))
 
     def verify(self, user_id: str, input_hash: Callable[[str, str], bytes], *, repair: bool = False) -> Verification:
-        """Check everything of a tenant; with `repair`, mend what can be made again."""
+        """Check all data of a tenant; with `repair`, rebuild what can be rebuilt."""
         found = Verification()
         found.problems.extend(self.check_database(user_id))
         generation = self.generations.serving(user_id)
@@ -109,12 +109,12 @@ class BaseStore(Core):
         return found
 
     def copy_side(self, user_id: str) -> Side:
-        """The tenant's library as one side of a copy to or from another store."""
+        """Return the tenant's library as one side of a copy between stores."""
         return Side(self, user_id)
 
 
 def _size(path: Path) -> int:
-    """Nothing for a file that is gone since it was listed: a writer may be at the folder."""
+    """Return the size of a file; 0 if it was deleted since it was listed, as a writer may be active."""
     try:
         return path.stat().st_size
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Originals in an S3-compatible bucket, by `obstore`. Credentials come from where its provider keeps them."""
+"""Originals in an S3-compatible bucket, through `obstore`. Credentials come from the provider's usual places."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from footnotes.store.files import opened
 
 _BLOCK = 1 << 20
 _KEPT_SECONDS = 3_600.0
-"""A file that was fetched to be shown is removed when the next one is fetched after this time."""
+"""A file downloaded for display is removed when the next one is downloaded after this time."""
 
 
 class BucketFiles:
-    """Files in a bucket, under a prefix. What is read is fetched to a folder of this machine first."""
+    """Files in a bucket, under a prefix. Files are downloaded to a local folder to be read."""
 
     def __init__(self, address: str, fetched: Path) -> None:
         self._address = address
@@ -95,13 +95,13 @@ def _open(address: str) -> Any:
 
 @contextmanager
 def _translated(what: str) -> Iterator[None]:
-    """Whatever a bucket has to say, but that a file is not there."""
+    """Translate all errors of a bucket, except that a file is missing."""
     try:
         yield
     except FileNotFoundError:
         raise
     except Exception as error:
-        said = str(error).splitlines()[0] if str(error) else type(error).__name__
+        message = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise StoreUnavailable(
-            f"the bucket of originals cannot be {what} ({said})", remedy="Check the setting originals and its keys."
+            f"the bucket of originals cannot be {what} ({message})", remedy="Check the setting originals and its keys."
         ) from error

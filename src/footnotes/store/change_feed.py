@@ -1,4 +1,4 @@
-"""What a store gives a vector database, and how it is said there."""
+"""The change log as a vector database receives it."""
 
 from __future__ import annotations
 
@@ -21,67 +21,67 @@ from footnotes.store.rows import origin_of
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """Some of what changed, and the change up to which that is all."""
+    """A group of changed documents, and the change up to which it is complete."""
 
     seq: int
     changes: Iterable[Change]
 
 
 class ChangeFeed(Protocol):
-    """What a store gives a vector database, and what it remembers of it."""
+    """The data a store gives a vector database, and its record of the database's progress."""
 
     words: str
-    """By which version terms are made, where words are brought; an index filled by another one is filled again."""
+    """The version of the analysis for the lexical leg; an index with another version is filled again."""
 
     def held(self, generation: Generation) -> AbstractContextManager[None]:
-        """One process at a time fills an index."""
+        """Hold the lock that lets one process at a time fill an index."""
         ...
 
     def last(self, generation: Generation) -> int:
-        """The last change there is."""
+        """Return the last change."""
         ...
 
     def portion(self, generation: Generation, after: int) -> AbstractContextManager[Portion | None]:
-        """The next documents that changed after a change, each as it is now; None when there are none."""
+        """Lend the next documents changed after a change, in their current state; None if there are none."""
         ...
 
     def behind(self, generation: Generation, seq: int) -> int:
-        """How many documents changed after a change; of very many, ten thousand."""
+        """Count the documents changed after a change, up to ten thousand."""
         ...
 
     def known(self, generation: Generation) -> int:
-        """The last change its index was known to have seen, by the process that filled it."""
+        """Return the last change recorded as applied by the process that filled the index."""
         ...
 
     def again(self, generation: Generation, keys: Keys, seq: int) -> AbstractContextManager[Portion]:
-        """The documents of some chunks once more."""
+        """Lend the documents of some chunks again."""
         ...
 
     def keys(self, generation: Generation) -> Keys:
-        """The chunks an index has when it lacks nothing, sorted."""
+        """Return the chunks of a complete index, sorted."""
         ...
 
     def note(self, generation: Generation) -> None:
-        """An index is about to be filled: whatever happens to the generation, it is to be emptied some day."""
+        """Record an index before it is filled, so that it is cleared some day whatever happens to the generation."""
         ...
 
     def reached(self, generation: Generation, seq: int) -> None:
-        """An index has seen all changes up to this one: documents that waited for it are ready."""
+        """Record the change an index has reached: documents that waited for it are ready."""
         ...
 
     def dropped(self, user_id: str) -> list[Scope]:
-        """Shelves of a tenant's generations that are gone, and that nobody could empty yet."""
+        """Return indexes of the tenant's deleted generations that could not be cleared yet."""
         ...
 
     def forget(self, scope: Scope) -> None:
-        """Such an index is empty now."""
+        """Forget an index that has been cleared."""
         ...
 
 
 class BaseChangeFeed:
-    """What stores know alike: which library and database are meant, and what is brought there.
+    """The parts that all stores share: the library, the database, and the data to send.
 
-    `tells` says whether names and metadata are.
+    `tells` means that names and metadata are sent too.
     """
 
     def __init__(self, database: Database, library: str, address: str, legs: Iterable[str], *, tells: bool) -> None:
@@ -113,10 +113,10 @@ class BaseChangeFeed:
 
     @retrying
     def _put_shelf(self, generation: Generation) -> None:
-        """Write down that there is an index, in place of any other."""
-        made = {"fingerprint": generation.fingerprint, "dimensions": generation.dimensions, "words": self.words}
+        """Record this index, and that the generation uses no other."""
+        description = {"fingerprint": generation.fingerprint, "dimensions": generation.dimensions, "words": self.words}
         with self._database.write(generation.user_id) as cursor:
-            cursor.run("put_remote_index", address=self._address, generation=generation.pk, **made)
+            cursor.run("put_remote_index", address=self._address, generation=generation.pk, **description)
             cursor.run("use_no_other_remote_index", address=self._address, generation=generation.pk)
 
     def dropped(self, user_id: str) -> list[Scope]:
@@ -135,7 +135,7 @@ TOLD = ("document_id", "collection", "filename", "source", "title")
 
 
 def described(document: Mapping[str, object], chunk_id: str, metadata: Mapping[str, object]) -> dict[str, Any]:
-    """What a vector database is told of a chunk, for people and programs that look into it."""
+    """Return readable data on a chunk, for people and programs that use the vector database directly."""
     return {
         **{name: document[name] for name in TOLD},
         **origin_of(document),
@@ -145,12 +145,12 @@ def described(document: Mapping[str, object], chunk_id: str, metadata: Mapping[s
 
 
 def hidden(facets: Iterable[str]) -> tuple[str, ...]:
-    """Facets as a vector database has them: it can filter by them, and has less to keep; nobody can read them."""
+    """Hash facets for a vector database: it can filter by hashes, which are smaller and unreadable."""
     return tuple(blake2b(facet.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest() for facet in facets)
 
 
 def hidden_filter(allowed: Allowed | None) -> Allowed | None:
-    """A filter in such facets."""
+    """Hash the facets of a filter in the same way."""
     if allowed is None or not allowed.facets:
         return allowed
     return replace(allowed, facets=tuple(hidden(group) for group in allowed.facets))

@@ -1,4 +1,4 @@
-"""Chunks as they are read, and which inputs have vectors."""
+"""Reads chunks, and finds inputs without vectors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _text(reader: SpanReader, row: Row) -> str:
 
 
 def missing_vectors(cursor: Cursor, model: int, hashes: Iterable[bytes]) -> list[bytes]:
-    """Which inputs have not been embedded by the model yet, each once, in order."""
+    """Return the inputs that the model has not embedded yet, each once, in order."""
     wanted = list(dict.fromkeys(hashes))
     known: set[bytes] = set()
     for start in range(0, len(wanted), _HASHES_AT_ONCE):

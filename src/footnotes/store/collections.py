@@ -1,11 +1,13 @@
-"""Collections: named groups of documents with a chunker and a system prompt of their own."""
+"""Collections: named groups of documents, each with a chunker and a system prompt."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any
 
+from footnotes.errors import NotFound
 from footnotes.store import generations
 from footnotes.store.core import Core
 from footnotes.store.retry import retrying
@@ -21,6 +23,14 @@ class Collections:
         with self._core.database.read(user_id) as cursor:
             return [dict(row) for row in cursor.all("collections")]
 
+    def check(self, user_id: str, name: str) -> None:
+        """Raise if the collection does not exist."""
+        known = [row["name"] for row in self.all(user_id)]
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise NotFound(f"there is no collection {name!r}{hint}", remedy="Run `footnotes collections` to list them.")
+
     @retrying
     def set(
         self,
@@ -34,12 +44,12 @@ class Collections:
         options = None if chunker_options is None else json.dumps(dict(chunker_options), sort_keys=True)
         with self._core.database.write(user_id) as cursor:
             cursor.run("make_user")
-            said = {"chunker": chunker, "chunker_options": options, "system_prompt": system_prompt}
-            cursor.run("put_collection", name=name, **said)
+            values = {"chunker": chunker, "chunker_options": options, "system_prompt": system_prompt}
+            cursor.run("put_collection", name=name, **values)
 
     @retrying
     def drop(self, user_id: str, name: str) -> None:
-        """Forget a collection that has no documents: its name, its prompt, and what was known of its sources."""
+        """Remove a collection without documents: its name, its prompt, and the records of its sources."""
         with self._core.database.write(user_id) as cursor:
             generations.drop_collection(cursor, name)
         self._core.database.checkpoint()

@@ -1,4 +1,4 @@
-"""Conversations: what was asked and what became of it, kept for each tenant."""
+"""Conversations: the questions and answers of each tenant."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from footnotes.store.rows import packed_error
 from footnotes.types import Conversation, ErrorInfo, KeptTurn, Metadata, Rating, TurnState
 
 MOST_TURNS = 500
-"""Questions of one conversation: what shows it has to read them all."""
+"""The most questions per conversation, because showing it reads all of them."""
 _LONGEST_TITLE = 200
 
 
 @dataclass(frozen=True, slots=True)
 class NewTurn:
-    """A question that is asked. `owner` and `most` count where it begins a conversation."""
+    """A new question. `owner` and `most` apply if it begins a conversation."""
 
     question: str
     request: Metadata
@@ -33,7 +33,7 @@ class NewTurn:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnd:
-    """What became of a question; `documents` are those its answer quotes."""
+    """The result of a question; `documents` are those quoted in its answer."""
 
     state: TurnState
     text: str
@@ -51,7 +51,7 @@ class Conversations:
     # ── reading
 
     def all(self, user_id: str, *, sought: str = "", limit: int = 100, offset: int = 0) -> list[Conversation]:
-        """Those last spoken in first; `sought` stands in their title, a question or an answer."""
+        """Return conversations, most recent first; `sought` must occur in their title, a question or an answer."""
         with self._core.database.read(user_id) as cursor:
             rows = cursor.all("conversations", sought=_fold(sought).strip(), limit=limit, offset=offset)
         return [_conversation(row) for row in rows]
@@ -72,7 +72,7 @@ class Conversations:
         return _turn(row)
 
     def rated(self, user_id: str) -> Iterator[KeptTurn]:
-        """The turns somebody judged, oldest first."""
+        """Yield the rated turns, oldest first."""
         with self._core.database.read(user_id) as cursor:
             rows = cursor.all("rated_turns")
         yield from map(_turn, rows)
@@ -81,7 +81,7 @@ class Conversations:
 
     @retrying
     def ask(self, user_id: str, conversation: str, new: NewTurn, *, begins: bool) -> int:
-        """Write a question down before it is answered; its number. One that `replaces` another ends what came after."""
+        """Record a question before it is answered; return its number. If it `replaces` one, later turns are removed."""
         now = _now()
         with self._core.database.write(user_id) as cursor:
             if begins:
@@ -95,14 +95,14 @@ class Conversations:
             number = int(cursor.value("last_turn", conversation=conversation) or 0) + 1
             if number > MOST_TURNS:
                 raise StorageQuota(f"the conversation has {MOST_TURNS} questions", remedy="Begin a new conversation.")
-            said = {"question": new.question, "words": _fold(new.question), "request": Json(dict(new.request))}
-            cursor.run("make_turn", conversation=conversation, number=number, **said, holder=new.holder, now=now)
+            values = {"question": new.question, "words": _fold(new.question), "request": Json(dict(new.request))}
+            cursor.run("make_turn", conversation=conversation, number=number, **values, holder=new.holder, now=now)
             cursor.run("touch_conversation", id=conversation, now=now)
         return number
 
     @retrying
     def note(self, user_id: str, turn: tuple[str, int], holder: str, text: str, documents: Sequence[str]) -> bool:
-        """What came of an answer so far. False where nobody waits for it any more."""
+        """Save an unfinished answer. Return False if the turn no longer waits for this holder."""
         conversation, number = turn
         with self._core.database.write(user_id) as cursor:
             place = {"conversation": conversation, "number": number}
@@ -113,7 +113,7 @@ class Conversations:
 
     @retrying
     def end(self, user_id: str, turn: tuple[str, int], holder: str, end: TurnEnd) -> None:
-        """How an answer ended. What it quotes of a document that was deleted meanwhile is not kept."""
+        """Save the end of an answer, without quotes from documents deleted meanwhile."""
         conversation, number = turn
         place = {"conversation": conversation, "number": number}
         with self._core.database.write(user_id) as cursor:
@@ -121,9 +121,9 @@ class Conversations:
             if before is None:
                 return
             words = _fold(f"{before['question']}\n{end.text}")
-            said = {"state": end.state, "text": end.text, "words": words, "error": packed_error(end.error)}
+            values = {"state": end.state, "text": end.text, "words": words, "error": packed_error(end.error)}
             answer = Json(None if end.answer is None else dict(end.answer))
-            if not cursor.run("end_turn", **place, holder=holder, **said, answer=answer, now=_now()):
+            if not cursor.run("end_turn", **place, holder=holder, **values, answer=answer, now=_now()):
                 return
             cursor.run("quote_documents", conversation=conversation, turn=number, documents=list(end.documents))
             gone = [row["document_id"] for row in cursor.all("gone_documents", conversation=conversation, turn=number)]
@@ -140,15 +140,15 @@ class Conversations:
 
     @retrying
     def rename(self, user_id: str, conversation: str, title: str) -> Conversation:
-        named = _title(title)
+        title_text = _title(title)
         with self._core.database.write(user_id) as cursor:
             _find(cursor, conversation)
-            cursor.run("rename_conversation", id=conversation, title=named, words=_fold(named))
+            cursor.run("rename_conversation", id=conversation, title=title_text, words=_fold(title_text))
             return _find(cursor, conversation)
 
     @retrying
     def rate(self, user_id: str, conversation: str, number: int, rating: Rating | None, reason: str) -> None:
-        """How good somebody found an answer, and why."""
+        """Save a user's rating of an answer, and the reason."""
         with self._core.database.write(user_id) as cursor:
             place = {"conversation": conversation, "number": number}
             if not cursor.run("rate_turn", **place, rating=rating, reason=reason):
@@ -156,7 +156,7 @@ class Conversations:
 
     @retrying
     def delete(self, user_id: str, conversation: str) -> None:
-        """Remove a conversation, and leave no copy of it where only the database can reach it."""
+        """Delete a conversation, and purge it from the database's files."""
         with self._core.database.write(user_id) as cursor:
             if not cursor.run("drop_conversation", id=conversation):
                 raise _missing(conversation)
@@ -164,7 +164,7 @@ class Conversations:
 
     @retrying
     def drop_turn(self, user_id: str, conversation: str, number: int) -> None:
-        """Take back a question that could not be asked; a conversation it began goes with it."""
+        """Remove a question that could not be asked, and the conversation if it is the only turn."""
         with self._core.database.write(user_id) as cursor:
             cursor.run("drop_turns_from", conversation=conversation, number=number)
             if number == 1:
@@ -173,20 +173,20 @@ class Conversations:
     # ── copying
 
     def copied(self, user_id: str) -> Iterator[tuple[Conversation, list[KeptTurn], list[list[str]]]]:
-        """Every conversation with its turns and the documents each quotes."""
+        """Yield every conversation with its turns and the documents that each quotes."""
         for conversation in self.all(user_id, limit=2**31 - 1):
             turns = self.turns(user_id, conversation.id)
             with self._core.database.read(user_id) as cursor:
-                named = {"conversation": conversation.id}
-                quoted = [cursor.all("quoted_documents", **named, turn=turn.number) for turn in turns]
+                place = {"conversation": conversation.id}
+                quoted = [cursor.all("quoted_documents", **place, turn=turn.number) for turn in turns]
             yield conversation, turns, [[row["document_id"] for row in rows] for rows in quoted]
 
     def put(self, user_id: str, copied: tuple[Conversation, list[KeptTurn], list[list[str]]]) -> None:
-        """A conversation as another store had it."""
+        """Write a conversation from another store."""
         conversation, turns, quoted = copied
         with self._core.database.write(user_id) as cursor:
-            said = _values(conversation, "id", "title", "owner", "created_at", "updated_at")
-            cursor.run("put_conversation", **said, words=_fold(conversation.title))
+            values = _values(conversation, "id", "title", "owner", "created_at", "updated_at")
+            cursor.run("put_conversation", **values, words=_fold(conversation.title))
             for turn, documents in zip(turns, quoted, strict=True):
                 plain = _values(
                     turn, "number", "question", "state", "text", "rating", "reason", "created_at", "updated_at"
@@ -195,16 +195,16 @@ class Conversations:
                 packed["answer"] = Json(None if turn.answer is None else dict(turn.answer))
                 words = _fold(f"{turn.question}\n{turn.text}")
                 cursor.run("put_turn", conversation=conversation.id, **plain, **packed, words=words)
-                named = {"conversation": conversation.id, "turn": turn.number}
-                cursor.run("quote_documents", **named, documents=documents)
+                place = {"conversation": conversation.id, "turn": turn.number}
+                cursor.run("quote_documents", **place, documents=documents)
 
 
 def _begin(cursor: Cursor, conversation: str, new: NewTurn, now: str) -> None:
     if int(cursor.value("count_conversations")) >= new.most:
         raise StorageQuota(f"{new.most:,} conversations are kept already", remedy="Delete some of them.")
     title = _title(new.question)
-    said = {"id": conversation, "title": title, "words": _fold(title), "owner": new.owner, "now": now}
-    if not cursor.run("make_conversation", **said):
+    values = {"id": conversation, "title": title, "words": _fold(title), "owner": new.owner, "now": now}
+    if not cursor.run("make_conversation", **values):
         raise StorageQuota(f"there is a conversation {conversation!r} already", remedy="Choose another id.")
 
 
@@ -243,7 +243,7 @@ def _values(of: object, *names: str) -> Mapping[str, object]:
 
 
 def _title(text: str) -> str:
-    """One line, not too long."""
+    """Return a title on one line, of bounded length."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST_TITLE else f"{line[: _LONGEST_TITLE - 1].rstrip()}…"
 

@@ -1,7 +1,7 @@
-"""What passes from one store to another when a library moves: everything, as it is, with its ids.
+"""Copies a library between stores: everything unchanged, with its ids.
 
-A side reads or writes documents whole; what was read on one side and what is read back on the other have the same
-digest. Nothing is parsed, cut or embedded again.
+A side reads or writes whole documents; a document has the same digest on both sides. Nothing is parsed, chunked or
+embedded again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CHUNKS_AT_ONCE = 1_000
 
 @dataclass(frozen=True, slots=True)
 class CopiedGeneration:
-    """A generation; `number` is its number on the side it was read from."""
+    """A generation; `number` is its number in the source store."""
 
     number: int
     state: str
@@ -41,7 +41,7 @@ class CopiedGeneration:
 
 @dataclass(frozen=True, slots=True)
 class CopiedChunk:
-    """A chunk with its vector in half precision, little-endian; None where it has none yet."""
+    """A chunk with its vector in half precision, little-endian; None if it has no vector yet."""
 
     generation: int
     index: int
@@ -61,7 +61,7 @@ class CopiedChunk:
 
 @dataclass(frozen=True, slots=True)
 class CopiedOrigin:
-    """How a source looked when it was read last."""
+    """The state of a source when it was last read."""
 
     source: str
     size: int | None
@@ -76,7 +76,7 @@ class CopiedOrigin:
 
 @dataclass(frozen=True, slots=True)
 class CopiedDocument:
-    """A document with all that is said of it; its text and chunks come beside, as they may be large."""
+    """A document with all its records; text and chunks are separate, because they may be large."""
 
     document: Document
     has_text: bool
@@ -88,12 +88,12 @@ class CopiedDocument:
 
 
 def digest(side: Side, document_id: str, numbers: dict[int, int] | None = None) -> str:
-    """A hash of everything a side has of a document. `numbers` translates generations to those of the other side."""
+    """Hash all data of a document on one side. `numbers` maps its generations to those of the other side."""
     found = side.document(document_id)
     hasher = hashlib.sha256()
-    said = asdict(settled(found.document))
+    fields = asdict(settled(found.document))
     derived = sorted((_number(number, numbers), version, count) for number, version, count in found.derived)
-    frame = [said, found.has_text, sorted(found.sources), found.sketch.hex() if found.sketch else None, derived]
+    frame = [fields, found.has_text, sorted(found.sources), found.sketch.hex() if found.sketch else None, derived]
     hasher.update(_pack([*frame, sorted((asdict(origin) for origin in found.origins), key=_pack)]))
     if found.has_text:
         for part in side.parts(document_id):
@@ -107,8 +107,8 @@ def digest(side: Side, document_id: str, numbers: dict[int, int] | None = None) 
 
 def _chunk(chunk: CopiedChunk, numbers: dict[int, int] | None) -> list[object]:
     spans = [chunk.start, chunk.end, chunk.pages, chunk.lines, chunk.parts]
-    said = [chunk.headings, chunk.tokens, chunk.prefix, chunk.metadata, chunk.input_hash.hex()]
-    return [_number(chunk.generation, numbers), chunk.index, chunk.id, *spans, *said]
+    details = [chunk.headings, chunk.tokens, chunk.prefix, chunk.metadata, chunk.input_hash.hex()]
+    return [_number(chunk.generation, numbers), chunk.index, chunk.id, *spans, *details]
 
 
 def _number(number: int, numbers: dict[int, int] | None) -> int:
@@ -116,13 +116,13 @@ def _number(number: int, numbers: dict[int, int] | None) -> int:
 
 
 def _pack(value: object) -> bytes:
-    """Canonical JSON. PostgreSQL cannot hold NUL, and has another character in its place."""
+    """Return canonical JSON. NUL is replaced as in PostgreSQL, which cannot store it."""
     packed = json.dumps(value, ensure_ascii=False, sort_keys=True, default=list)
     return packed.replace("\\u0000", "\ufffd").encode("utf-8", "surrogatepass")
 
 
 def settled(document: Document) -> Document:
-    """A document as it is where nobody works on it: what waits for vectors waits in a queue."""
+    """Return a document as if no writer were working on it: if it waits for vectors, it is queued."""
     return replace(document, status="queued") if document.status in ("embedding", "indexing") else document
 
 
@@ -132,7 +132,7 @@ def as_new_chunk(chunk: CopiedChunk) -> ChunkDraft:
 
 
 class Side:
-    """One tenant's library, from which or to which is copied. The copier holds it for writing."""
+    """One tenant's library as source or target of a copy. The copier holds it for writing."""
 
     def __init__(self, core: Core, user_id: str) -> None:
         self._core = core
@@ -142,7 +142,7 @@ class Side:
     # ── reading
 
     def generations(self) -> list[CopiedGeneration]:
-        """Those that are complete."""
+        """Return the complete generations."""
         found = [g for g in Generations(self._core).all(self._user_id) if g.state != "building"]
         return [CopiedGeneration(g.pk, g.state, g.plan, g.embedder, g.fingerprint, g.dimensions) for g in found]
 
@@ -153,12 +153,12 @@ class Side:
         return Documents(self._core).parts(self._user_id, document_id)
 
     def document_ids(self) -> list[str]:
-        """In the order they came."""
+        """Return ids in the order the documents were added."""
         with self._database.read(self._user_id) as cursor:
             return [row["id"] for row in cursor.all("document_ids")]
 
     def document(self, document_id: str) -> CopiedDocument:
-        kept = {generation.number for generation in self.generations()}
+        numbers = {generation.number for generation in self.generations()}
         with self._database.snapshot(self._user_id) as cursor:
             row = documents.get(cursor, document_id)
             derived = cursor.all("copied_derived", document=row.pk)
@@ -172,12 +172,12 @@ class Side:
                 derived=tuple(
                     (each["generation"], each["ingestion_version"], each["chunks"])
                     for each in derived
-                    if each["generation"] in kept
+                    if each["generation"] in numbers
                 ),
             )
 
     def chunks(self, document_id: str) -> Iterator[Sequence[CopiedChunk]]:
-        """The chunks of a document, some at a time."""
+        """Yield the chunks of a document in batches."""
         generation, after = 0, -1
         with self._database.read(self._user_id) as cursor:
             version = documents.get(cursor, document_id).current
@@ -195,7 +195,7 @@ class Side:
     def put_frame(
         self, there: Sequence[CopiedGeneration], collections: Sequence[Mapping[str, object]]
     ) -> dict[int, int]:
-        """Make generations and collections where they are missing; which number each generation has here."""
+        """Create missing generations and collections; return this side's number of each generation."""
         with self._database.write(self._user_id) as cursor:
             cursor.run("make_user")
             for each in collections:
@@ -211,7 +211,7 @@ class Side:
         chunks: Iterable[Sequence[CopiedChunk]],
         numbers: Mapping[int, int],
     ) -> None:
-        """One document, in one transaction."""
+        """Write one document in one transaction."""
         with self._database.write(self._user_id) as cursor:
             row = DocumentRow(_put_document(cursor, document), None, document.document)
             if document.has_text:
@@ -221,8 +221,8 @@ class Side:
                     for number in sorted({chunk.generation for chunk in batch}):
                         found = [chunk for chunk in batch if chunk.generation == number]
                         vectors = {chunk.input_hash: chunk.vector for chunk in found if chunk.vector}
-                        made = [as_new_chunk(chunk) for chunk in found]
-                        self._core.put_chunks(cursor, here[numbers[number]], row, made, vectors)
+                        drafts = [as_new_chunk(chunk) for chunk in found]
+                        self._core.put_chunks(cursor, here[numbers[number]], row, drafts, vectors)
             for number, made_with, count in document.derived:
                 generations.put_planned(cursor, numbers[number], row.pk, made_with, count)
                 cursor.run("note_chunks", generation=numbers[number], document=row.pk, versions=[row.current])
@@ -230,10 +230,10 @@ class Side:
             cursor.run("bump")
 
     def _put_text(self, cursor: Cursor, row: DocumentRow, parts: Iterable[Part]) -> int:
-        said = row.document
-        named = {"document": row.pk, "collection": said.collection, "file_hash": said.file_hash}
-        version = int(cursor.value("make_version", **named))
-        writer, whole = TextWriter(version), said.characters <= self._core.whole
+        document = row.document
+        identity = {"document": row.pk, "collection": document.collection, "file_hash": document.file_hash}
+        version = int(cursor.value("make_version", **identity))
+        writer, whole = TextWriter(version), document.characters <= self._core.whole
         pieces = list[str]()
         for part in parts:
             rows = TextRows()
@@ -261,7 +261,7 @@ class Side:
             near.put(cursor, collection, row.pk, document.sketch, new=True)
 
     def finish(self) -> None:
-        """Let searches see what came."""
+        """Publish the copied documents."""
         self._core.finish_copy(self._user_id)
 
 
@@ -272,10 +272,10 @@ def _generation(cursor: Cursor, each: CopiedGeneration) -> Generation:
 
 
 def _put_document(cursor: Cursor, document: CopiedDocument) -> int:
-    said = settled(document.document)
-    values = {name: getattr(said, name) for name in Document.__dataclass_fields__}
-    packed = {"metadata": Json(dict(said.metadata)), "warnings": Json(list(said.warnings))}
-    return int(cursor.value("copy_document", **{**values, **packed, "error": packed_error(said.error)}))
+    settled_document = settled(document.document)
+    values = {name: getattr(settled_document, name) for name in Document.__dataclass_fields__}
+    packed = {"metadata": Json(dict(settled_document.metadata)), "warnings": Json(list(settled_document.warnings))}
+    return int(cursor.value("copy_document", **{**values, **packed, "error": packed_error(settled_document.error)}))
 
 
 def _origin(row: Row) -> CopiedOrigin:

@@ -1,4 +1,4 @@
-"""What the groups of a store ask of its dialect."""
+"""The operations that the parts of a store need from its dialect."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ class Core(ABC):
     database: Database
     remote: RemoteKeeper | None = None
     whole = 0
-    """Characters up to which a text is kept whole in the row of its document."""
+    """Texts of up to this many characters are stored whole in the document's row."""
 
     @abstractmethod
     def holder(self, user_id: str) -> int:
-        """The number under which this thread writes; 0, which is nobody's, where it does not or needs none."""
+        """Return the number under which this thread writes; 0 if it does not write or needs none."""
 
     @abstractmethod
     def job_holder(self, user_id: str, label: str) -> str:
-        """How a job says who is at it."""
+        """Return the holder's name for its jobs."""
 
     @abstractmethod
     def is_held_elsewhere(self, user_id: str, pk: int) -> bool:
-        """Whether another living writer is at a document."""
+        """Return whether another live writer holds a document."""
 
     @abstractmethod
     def changing(self, user_id: str) -> AbstractContextManager[Cursor]:
-        """A transaction that changes what searches see. No generation begins to serve meanwhile."""
+        """Open a transaction that changes what searches see. No generation is published meanwhile."""
 
     @abstractmethod
     def after_change(self, user_id: str, *, removed: bool) -> None:
-        """Let the legs follow what was committed; with `removed`, leave nothing behind of what went."""
+        """Let the legs follow a commit; with `removed`, purge the removed data."""
 
     @abstractmethod
     def publish(self, user_id: str, generation: Generation) -> None:
-        """Let searches see all that was saved."""
+        """Publish everything saved."""
 
     @abstractmethod
     def rewrite_terms(self, cursor: Cursor, row: DocumentRow) -> None:
-        """A document has another title or file name: its chunks are found by other terms."""
+        """Rewrite the terms of a document's chunks after its title or file name changed."""
 
     @abstractmethod
     def save_drafts(self, user_id: str, generation: Generation, drafts: Sequence[Draft]) -> None: ...
@@ -74,29 +74,29 @@ class Core(ABC):
         chunks: Sequence[ChunkDraft],
         vectors: Mapping[bytes, bytes],
     ) -> None:
-        """Write chunks of the version that is served, with vectors in half precision where there are any."""
+        """Write chunks of the published version, with vectors in half precision if there are any."""
 
     @abstractmethod
     def fill_generation(
-        self, user_id: str, generation: Generation, row: DocumentRow, made: Sequence[ChunkDraft], version: str
+        self, user_id: str, generation: Generation, row: DocumentRow, drafts: Sequence[ChunkDraft], version: str
     ) -> None: ...
 
     @abstractmethod
     def finish_copy(self, user_id: str) -> None:
-        """Let searches see what was copied here."""
+        """Publish the documents copied here."""
 
     @abstractmethod
     def own_tenant(self, cursor: Cursor) -> None:
-        """Be the only one who changes what serves, until the transaction ends."""
+        """Lock the serving generation against other writers until the transaction ends."""
 
     @abstractmethod
     def hold_generations(self, user_id: str) -> None:
-        """Be the only one to build generations for a tenant, until this writer ends."""
+        """Lock the building of generations for a tenant until this writer ends."""
 
     @abstractmethod
     def prepare_legs(self, generation: Generation) -> int:
-        """Make the indexes of a generation ready before the first search meets it; the change they have seen."""
+        """Prepare the indexes of a generation for their first search; return the change they have reached."""
 
     @abstractmethod
     def drop_legs(self, generation: Generation) -> None:
-        """Remove the indexes of a generation that is gone."""
+        """Remove the indexes of a dropped generation."""

@@ -1,4 +1,4 @@
-"""What a store asks of its database. Two dialects fulfil it, with SQL of their own under the same query names."""
+"""The database protocol. Two dialects implement it, each with its own SQL under the same query names."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any, Protocol, TypeAlias
 from footnotes.types import Filter
 
 Row: TypeAlias = Mapping[str, Any]
-"""Values by the names of their columns."""
+"""Values by column name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Json:
-    """A value that is kept as JSON. It is read back as text, so that both dialects give the same."""
+    """A value stored as JSON. It is read back as text, so that both dialects return the same."""
 
     value: Any
 
@@ -23,22 +23,22 @@ class Json:
 class Cursor(Protocol):
     """Runs named queries for one tenant.
 
-    Every query may use the value `user_id`, which is the tenant. Of the values given, a query takes those that its
-    header names; the other dialect may need more of them. A list is one value: a set of keys, hashes or names.
+    Every query may use the value `user_id`, which is the tenant. A query takes the values that its header names; the
+    other dialect may need more of them. A list is one value: a set of keys, hashes or names.
     """
 
     user_id: str
 
     def all(self, query: str, where: Filter | None = None, /, **values: object) -> list[Row]:
-        """All rows. The filter stands in the query's place `{where}`."""
+        """Return all rows. The filter replaces `{where}` in the query."""
         ...
 
     def one(self, query: str, **values: object) -> Row | None:
-        """The first row, if there is any."""
+        """Return the first row, if any."""
         ...
 
     def value(self, query: str, **values: object) -> Any:
-        """The only column of the first row; None without a row."""
+        """Return the only column of the first row; None without a row."""
         ...
 
     def run(self, query: str, **values: object) -> int:
@@ -46,11 +46,11 @@ class Cursor(Protocol):
         ...
 
     def many(self, query: str, rows: Iterable[Mapping[str, object]]) -> None:
-        """Write many rows: some in each statement, or all in one over arrays, as the dialect's SQL says."""
+        """Write many rows, in several statements or in one over arrays, depending on the dialect's SQL."""
         ...
 
     def insert(self, query: str, rows: Iterable[Sequence[object]]) -> None:
-        """As `many`, of rows whose values stand in the order of the query's header, the tenant among them."""
+        """Write many rows given in the order of the query's header, including the tenant."""
         ...
 
 
@@ -58,21 +58,21 @@ class Database(Protocol):
     """Connections to the database of a store."""
 
     def read(self, user_id: str) -> AbstractContextManager[Cursor]:
-        """Queries that each see what is committed when they begin."""
+        """Open a cursor whose queries each see what is committed when they begin."""
         ...
 
     def snapshot(self, user_id: str) -> AbstractContextManager[Cursor]:
-        """Several queries that see one state."""
+        """Open a cursor whose queries all see one state."""
         ...
 
     def keep_state(self, user_id: str) -> AbstractContextManager[None]:
-        """Let everything this thread reads see one state, where that costs nobody else anything."""
+        """Let all reads of this thread see one state, if the database can do so without blocking others."""
         ...
 
     def checkpoint(self) -> None:
-        """Leave no copy of what was removed where only the database can reach it."""
+        """Purge removed data from the database's own files."""
         ...
 
     def write(self, user_id: str) -> AbstractContextManager[Cursor]:
-        """One transaction: all of it or nothing."""
+        """Open a transaction: all or nothing."""
         ...

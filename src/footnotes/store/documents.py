@@ -1,4 +1,4 @@
-"""Documents: found by id, bytes or source; described to filters, and removed with all they have."""
+"""Documents: found by id, bytes or source; indexed for filters, and removed with all their data."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def find_by_sources(cursor: Cursor, collection: str, sources: Sequence[str]) -> 
 
 
 def get(cursor: Cursor, document_id: str) -> DocumentRow:
-    """A document by id; `NotFound` where there is none."""
+    """Return a document by id. Raises `NotFound` if there is none."""
     row = find(cursor, document_id)
     if row is None:
         raise NotFound(f"there is no document {document_id!r}")
@@ -51,7 +51,7 @@ def get(cursor: Cursor, document_id: str) -> DocumentRow:
 
 
 def get_current(cursor: Cursor, document_id: str) -> tuple[DocumentRow, int]:
-    """A document that has a text, and the version that is served."""
+    """Return a document that has a text, and its published version."""
     row = get(cursor, document_id)
     if row.current is None:
         raise without_text(row.document)
@@ -63,18 +63,18 @@ def by_key(cursor: Cursor, keys: Sequence[int]) -> list[DocumentRow]:
 
 
 def locked(cursor: Cursor, document_ids: Sequence[str]) -> list[DocumentRow]:
-    """Documents by id, as they are now and stay until the transaction ends."""
+    """Lock documents by id until the transaction ends, and return their current rows."""
     return [document_row(row) for row in cursor.all("documents_locked", ids=list(document_ids))]
 
 
 def listed(cursor: Cursor, where: Filter | None, limit: int | None, offset: int) -> list[DocumentRow]:
-    """Documents in the order they came, those that pass the filter."""
+    """Return documents that pass the filter, in the order they were added."""
     query = "documents_by_chunk" if where is not None and asks_chunks(where) else "documents"
     return [document_row(row) for row in cursor.all(query, where, limit=limit, offset=offset)]
 
 
 def set_failed(cursor: Cursor, pk: int, error: ErrorInfo) -> None:
-    """Say why a document could not be taken in. One that is served already stays as it is."""
+    """Record why a document failed. A published one keeps its state."""
     cursor.run("set_failed", document=pk, error=packed_error(error))
     put_facets(cursor, [row for row in by_key(cursor, [pk]) if row.document.status == "failed"])
 
@@ -84,7 +84,7 @@ def set_metadata(cursor: Cursor, pk: int, metadata: Metadata) -> None:
 
 
 def put_facets(cursor: Cursor, rows: Sequence[DocumentRow], *, new: bool = False) -> None:
-    """Rewrite what filters see of documents."""
+    """Rewrite the facets of documents."""
     if not new:
         cursor.run("drop_facets", documents=[row.pk for row in rows])
     cursor.many(
@@ -110,7 +110,7 @@ def sources(cursor: Cursor, pk: int) -> list[str]:
 
 
 def marks(cursor: Cursor, rows: Sequence[DocumentRow]) -> list[str]:
-    """Their sources, as unfinished work is told to leave them out."""
+    """Return marks of their sources, so that unfinished jobs skip them."""
     return [
         source_mark(row.document.collection, source)
         for row in rows
@@ -119,7 +119,7 @@ def marks(cursor: Cursor, rows: Sequence[DocumentRow]) -> list[str]:
 
 
 def drop_versions(cursor: Cursor, versions: Sequence[int], *, leg: str = "") -> None:
-    """Remove texts with their chunks, and the vectors nothing else uses; the legs are told of it."""
+    """Remove versions with their chunks and unused vectors, and log it for the legs."""
     cursor.run("note_removal", versions=list(versions), leg=leg)
     cursor.run("drop_vectors_of", versions=list(versions))
     cursor.run("drop_versions", versions=list(versions))
@@ -152,7 +152,7 @@ class Documents:
         self._core = core
 
     def find(self, user_id: str, document_id: str) -> DocumentRow:
-        """A document by id; `NotFound` where there is none."""
+        """Return a document by id. Raises `NotFound` if there is none."""
         with self._core.database.read(user_id) as cursor:
             return get(cursor, document_id)
 
@@ -167,7 +167,7 @@ class Documents:
     def find_together(
         self, user_id: str, collection: str, hashes: Sequence[str], sources: Sequence[str]
     ) -> tuple[dict[str, DocumentRow], dict[str, DocumentRow]]:
-        """The documents with some bytes, by their hashes, and those of some sources."""
+        """Return documents by the hashes of their bytes, and documents by their sources."""
         with self._core.database.snapshot(user_id) as cursor:
             by_hash = find_by_hashes(cursor, collection, hashes)
             return by_hash, find_by_sources(cursor, collection, sources)
@@ -175,19 +175,19 @@ class Documents:
     def all(
         self, user_id: str, *, where: Filter | None = None, limit: int | None = None, offset: int = 0
     ) -> list[Document]:
-        """Documents in the order they came, those that pass the filter."""
+        """Return documents that pass the filter, in the order they were added."""
         with self._core.database.read(user_id) as cursor:
             return [row.document for row in listed(cursor, where, limit, offset)]
 
     def text(self, user_id: str, document_id: str, start: int = 0, end: int | None = None) -> str:
-        """Canonical text of a document, or a span of it."""
+        """Return the canonical text of a document, or a span of it."""
         with self._core.database.snapshot(user_id) as cursor:
             row, version = get_current(cursor, document_id)
             last = row.document.characters if end is None else min(end, row.document.characters)
             return texts.read_span(cursor, version, max(start, 0), last)
 
     def parts(self, user_id: str, document_id: str) -> Iterator[Part]:
-        """The parts of a document as its parser gave them, one at a time: a document may be larger than memory."""
+        """Yield the parsed parts one at a time, because a document may be larger than memory."""
         with self._core.database.keep_state(user_id):
             with self._core.database.read(user_id) as cursor:
                 _, version = get_current(cursor, document_id)
@@ -204,7 +204,7 @@ class Documents:
             return sources(cursor, get(cursor, document_id).pk)
 
     def near_duplicates(self, user_id: str) -> dict[str, NearDuplicate]:
-        """Every document that nearly equals another, by its id."""
+        """Return the near-duplicates of other documents, by id."""
         with self._core.database.read(user_id) as cursor:
             return near.near_duplicates(cursor)
 
@@ -218,7 +218,7 @@ class Documents:
 
     @retrying
     def touch(self, user_id: str, row: DocumentRow, *, source: str, metadata: Metadata) -> None:
-        """The same bytes came again: remember the source, and take its metadata over."""
+        """Add a source with the same bytes to a document, and take over its metadata."""
         merged = {**row.document.metadata, **metadata}
         if merged == dict(row.document.metadata):
             with self._core.database.write(user_id) as cursor:
@@ -233,7 +233,7 @@ class Documents:
 
     @retrying
     def forget_source(self, user_id: str, collection: str, source: str) -> None:
-        """A source no longer leads anywhere; its document goes when it was the last one."""
+        """Remove a source; delete its document if this was the last one."""
         row = self.find_by_source(user_id, collection, source)
         if row is None:
             return
@@ -248,9 +248,9 @@ class Documents:
 
     @retrying
     def delete(self, user_id: str, document_ids: Sequence[str]) -> None:
-        """Remove documents, all or none: rows, vectors nothing else uses, entries in both indexes, kept files.
+        """Delete documents, all or none: rows, unused vectors, entries in both indexes, kept files.
 
-        Work that is not done leaves their sources out from now on.
+        Unfinished jobs skip their sources from now on.
         """
         wanted = list(dict.fromkeys(document_ids))
         if not wanted:
@@ -264,19 +264,19 @@ class Documents:
         self._core.after_change(user_id, removed=True)
 
     def save(self, user_id: str, generation: Generation, drafts: Sequence[Draft]) -> None:
-        """Write drafts in one transaction. Complete ones are published, and replace the version before them."""
+        """Write drafts in one transaction. Complete ones are published, and replace the previous version."""
         self._core.save_drafts(user_id, generation, drafts)
 
     def discard(self, user_id: str, draft: Draft, error: ErrorInfo) -> None:
-        """Give up a draft. A document that never was complete stays listed as failed, with the reason."""
+        """Discard a draft. A document that was never complete stays listed as failed, with the reason."""
         self._core.discard_draft(user_id, draft, error)
 
     def is_held_elsewhere(self, user_id: str, pk: int) -> bool:
-        """Whether another living writer is at a document."""
+        """Return whether another live writer holds a document."""
         return self._core.is_held_elsewhere(user_id, pk)
 
     def wait_for_publish(self, user_id: str, pk: int) -> None:
-        """Wait until no other living writer is at a document."""
+        """Wait until no other live writer holds a document."""
         wait = _FIRST_LOOK
         while self._core.is_held_elsewhere(user_id, pk):
             time.sleep(wait)

@@ -1,6 +1,6 @@
-"""What filters can test of a document: its own fields and its metadata, as text and, where it is one, a number.
+"""The values that filters test: a document's fields and metadata, as text and, if possible, as a number.
 
-The same rows are tested in SQL and by the lexical index, so that both mean the same by the same filter.
+SQL and the lexical index test the same rows, so a filter has the same meaning in both.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ LISTED: Mapping[str, str] = {
     "imports": "imports",
     "slug": "slug",
 }
-"""Fields that test what a chunk's metadata lists, mostly under another name, beside the document's own metadata."""
+"""Fields that test lists in a chunk's metadata, mostly under another name, besides the document's own metadata."""
 COLUMNS: Mapping[str, str] = {"checksum": "d.file_hash"}
-"""Fields that are columns of a document, and no facets."""
+"""Fields stored as columns of a document, not as facets."""
 CHUNK_FIELDS = ("page", "line", "heading", *LISTED)
 DEFINES = "\x1fdefines"
-"""Chunks are found by the names they define under this key, which no filter can name."""
+"""A key for the names that a chunk defines; filters cannot use it."""
 DATES = ("added", "updated", "created", "modified")
-"""Compared as text, which ISO 8601 is made for: `created>=2024` is a date, not a number."""
+"""Fields compared as text, as ISO 8601 allows: in `created>=2024` the value is a date, not a number."""
 MAX_TEXT = 400
 MAX_KEY = 200
-"""No filter can name a longer key, and an index of a database has no room for any length."""
+"""The longest key in filters; index entries of a database are limited too."""
 _SEPARATOR = "\x1f"
 
 
 class Facet(NamedTuple):
-    """One value of a field, as text, and the number it is."""
+    """One value of a field as text, and as a number if it is one."""
 
     key: str
     text: str
@@ -42,12 +42,12 @@ class Facet(NamedTuple):
 
 
 def facet_term(key: str, text: str) -> str:
-    """A facet as one term of the lexical index."""
+    """Return a facet as one term of the lexical index."""
     return f"{key}{_SEPARATOR}{text}"
 
 
 def facet_text(value: JsonValue) -> str:
-    """How a value is compared: `true`, `3`, `2.5`, or the text itself."""
+    """Return the text to compare a value by: `true`, `3`, `2.5`, or the text itself."""
     if isinstance(value, str):
         return value[:MAX_TEXT]
     if isinstance(value, bool):
@@ -58,7 +58,7 @@ def facet_text(value: JsonValue) -> str:
 
 
 def facets_of(document: Document) -> list[Facet]:
-    """Every facet of a document, each once."""
+    """Return every facet of a document, each once."""
     fields: dict[str, JsonValue] = {
         "collection": document.collection,
         "filename": document.filename,
@@ -70,16 +70,16 @@ def facets_of(document: Document) -> list[Facet]:
         "updated": document.updated_at,
     }
     own = [_facet(key, value) for key, value in fields.items()]
-    said = (facet for facet in _flatten("", document.metadata) if len(facet.key) <= MAX_KEY)
-    return list(dict.fromkeys([*own, *said]))
+    own_metadata = (facet for facet in _flatten("", document.metadata) if len(facet.key) <= MAX_KEY)
+    return list(dict.fromkeys([*own, *own_metadata]))
 
 
 def as_number(value: JsonValue) -> float | None:
-    """The number a value is, if it is one."""
+    """Return a value as a number; None if it is not one."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         return None
     if isinstance(value, str) and (value[:1].isalpha() or value[:1] == "/" or value[10:11] == "T"):
-        return None  # words, paths and moments, cheaply told: most are no numbers
+        return None  # a cheap test for words, paths and times, which most values are
     try:
         number = float(value)
     except (ValueError, OverflowError):
@@ -95,7 +95,7 @@ def _flatten(prefix: str, values: Metadata) -> Iterator[Facet]:
     for name, value in values.items():
         key = f"{prefix}{name}"
         if not prefix and key in BUILT_IN:
-            # A document cannot say that it belongs to another collection.
+            # A document's metadata cannot override its collection.
             key = f"metadata.{key}"
         if isinstance(value, dict):
             yield from _flatten(f"{key}.", value)

@@ -1,4 +1,4 @@
-"""Where the bytes of originals lie. Names are made by us: `<tenant>/<date>/<uuid>`."""
+"""Storage for the bytes of originals. We create the names: `<tenant>/<date>/<uuid>`."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class Files(Protocol):
-    """A place for files, by name."""
+    """Stores files by name."""
 
     def put(self, path: Path, name: str) -> tuple[str, int]:
-        """Copy a file to stay; its hash and size."""
+        """Copy a file into the storage; return its hash and size."""
         ...
 
     def find(self, name: str) -> Path | None:
-        """The file on this machine, if there is such a one."""
+        """Return the local path of the file; None if it does not exist."""
         ...
 
     def digest(self, name: str) -> str:
-        """The hash of what lies there now."""
+        """Return the hash of the stored bytes."""
         ...
 
     def remove(self, name: str) -> None: ...
 
     def names(self, tenant: str) -> Iterator[str]:
-        """Every file of a tenant."""
+        """Yield the names of a tenant's files."""
         ...
 
     def shown(self, name: str) -> str:
-        """A file as people would look for it."""
+        """Return the name of a file as people would look for it."""
         ...
 
 
 class FolderFiles:
-    """Files in a folder, for their owner alone."""
+    """Files in a folder, readable only by their owner."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -85,7 +85,7 @@ class FolderFiles:
 
 
 def files_of(place: str, folder: Path) -> Files:
-    """Where the setting `originals` says: a bucket, a folder, or by default a folder of the library."""
+    """Return the storage named by the setting `originals`: a bucket, a folder, or by default the library's folder."""
     if "://" in place:
         from footnotes.store.bucket import BucketFiles
 
@@ -94,7 +94,7 @@ def files_of(place: str, folder: Path) -> Files:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file of the store's own."""
+    """Write one of the store's own files."""
     try:
         path.write_bytes(content)
     except OSError as error:
@@ -102,7 +102,7 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def write_error(error: OSError, sentence: str) -> StoreError:
-    """What the system says when it refuses to write, as an error of the tree."""
+    """Translate a write error of the system to an error of the tree."""
     kind = StoreFull if error.errno in _NO_ROOM else StoreUnavailable
     return kind(f"{sentence} ({error.strerror})")
 
@@ -115,7 +115,7 @@ def opened(path: Path) -> BinaryIO:
 
 
 def _copy(source: BinaryIO, target: Path) -> tuple[str, int]:
-    """Write the file for its owner alone, to the disk itself; its hash and size."""
+    """Write the file, private and synced to disk; return its hash and size."""
     digest, size = hashlib.sha256(), 0
     with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
         while block := source.read(_BLOCK):

@@ -1,6 +1,6 @@
-"""Filters → SQL, and → facet terms where a filter can be said in them.
+"""Compiles filters to SQL and, if possible, to facet terms.
 
-What a filter means is said here once; a store adds how its database spells it.
+This module defines what a filter means; each dialect adds its SQL syntax.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _COMPARISON = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 class FilterCompiler(ABC):
     """Builds a boolean expression over `c` (chunks) and `d` (documents). The tenant is never part of a filter.
 
-    Values are only ever bound, in the order in which they stand in the expression.
+    Values are always bound, in their order in the expression.
     """
 
     true, false = "TRUE", "FALSE"
@@ -33,31 +33,31 @@ class FilterCompiler(ABC):
 
     @abstractmethod
     def text(self, value: str) -> str:
-        """Bind a text, and say where it stands."""
+        """Bind a text and return its placeholder."""
 
     @abstractmethod
     def number(self, value: float) -> str:
-        """Bind a number, and say where it stands."""
+        """Bind a number and return its placeholder."""
 
     @abstractmethod
     def among(self, column: str, values: Sequence[str]) -> str:
-        """A column that equals one of some texts."""
+        """Return a test that a column equals one of some texts."""
 
     @abstractmethod
     def matches(self, column: str, pattern: str) -> str:
-        """A column that matches a pattern of `*`, `?` and `[…]`."""
+        """Return a test that a column matches a pattern of `*`, `?` and `[…]`."""
 
     @abstractmethod
     def facets(self, user: str, key: str) -> str:
-        """The beginning of a test of a document's facets; conditions on `text` and `number` and a `)` follow."""
+        """Return the beginning of a test of a document's facets, before conditions on `text` and `number` and a `)`."""
 
     @abstractmethod
     def headings(self) -> str:
-        """The beginning of a test of a chunk's headings; conditions on `h.value` and a `)` follow."""
+        """Return the beginning of a test of a chunk's headings, before conditions on `h.value` and a `)`."""
 
     @abstractmethod
     def listed(self, name: str) -> str:
-        """The beginning of a test of the texts a chunk's metadata has under a name, one or a list; as `headings`."""
+        """Return the beginning of a test of the text or texts under a name in a chunk's metadata, like `headings`."""
 
     def compiled(self, where: Filter) -> str:
         match where:
@@ -82,7 +82,7 @@ class FilterCompiler(ABC):
         return "(" + operator.join([self.compiled(one) for one in filters]) + ")" if filters else empty
 
     def _facet(self, condition: Condition) -> str:
-        """Documents with a facet that passes."""
+        """Test whether the document has a matching facet."""
         start = self.facets(self.text(self._user_id), self.text(condition.key))
         value = condition.value
         match condition.operator:
@@ -102,7 +102,7 @@ class FilterCompiler(ABC):
                 raise FilterError(f"there is no operator {condition.operator!r}")
 
     def _column(self, condition: Condition) -> str:
-        """A column of the document, compared as text."""
+        """Compare a column of the document as text."""
         column, value = COLUMNS[condition.key], condition.value
         match condition.operator:
             case "exists":
@@ -119,14 +119,14 @@ class FilterCompiler(ABC):
                 raise FilterError(f"a {condition.key} cannot be tested with {condition.operator!r}")
 
     def _compare(self, condition: Condition) -> str:
-        """Numbers are compared as numbers, everything else (dates among it) as text."""
+        """Compare numbers as numbers, and everything else, including dates, as text."""
         operator, number = _COMPARISON[condition.operator], as_number(condition.value)
         if condition.key in DATES or number is None:
             return f"text {operator} {self.text(facet_text(condition.value))}"
         return f"number {operator} {self.number(number)}"
 
     def _within(self, what: str, condition: Condition) -> str:
-        """A test on the pages or lines a chunk stands on."""
+        """Test the pages or lines of a chunk."""
         first, last = f"c.{what}_first", f"c.{what}_last"
         if condition.operator == "exists":
             return f"{first} IS NOT NULL"
@@ -149,7 +149,7 @@ class FilterCompiler(ABC):
                 raise FilterError(f"a {what} cannot be tested with {condition.operator!r}")
 
     def _heading(self, condition: Condition) -> str:
-        """Any heading of the path above the chunk."""
+        """Test whether any heading of the chunk's path matches."""
         start = self.headings()
         match condition.operator:
             case "exists":
@@ -166,7 +166,7 @@ class FilterCompiler(ABC):
                 raise FilterError(f"a heading cannot be tested with {condition.operator!r}")
 
     def _list_values(self, condition: Condition) -> str:
-        """What the chunk's metadata lists; or the document's own metadata, of which a field may have the same name."""
+        """Test the lists in the chunk's metadata, or a field of that name in the document's own metadata."""
         if condition.operator == "ne":
             return f"NOT ({self._list_values(replace(condition, operator='eq'))})"
         of_document = self._facet(condition)
@@ -185,14 +185,14 @@ class FilterCompiler(ABC):
 
 
 def listed(condition: Condition) -> list[JsonValue]:
-    """The values of an `in`."""
+    """Return the values of an `in`."""
     if not isinstance(condition.value, list):
         raise FilterError(f"'in' needs a list of values for {condition.key!r}")
     return condition.value
 
 
 def facet_groups(where: Filter) -> tuple[tuple[str, ...], ...]:
-    """The filter as a conjunction of alternatives of facet terms; empty when it cannot be said so."""
+    """Return the filter as a conjunction of alternatives of facet terms; empty if facets cannot express it."""
     if isinstance(where, Condition):
         conditions: tuple[Filter, ...] = (where,)
     elif isinstance(where, AllOf):
@@ -212,13 +212,13 @@ def _group(condition: Filter) -> tuple[str, ...]:
         texts = _texts(condition)
     else:
         return ()
-    if any(len(text) >= MAX_TEXT for text in texts):  # longer ones are cut, and are no terms of an index
+    if any(len(text) >= MAX_TEXT for text in texts):  # longer texts are cut, and are not terms of an index
         return ()
     return tuple(facet_term(condition.key, text) for text in texts)
 
 
 def asks_chunks(where: Filter) -> bool:
-    """Whether a filter asks something of chunks, not of documents alone."""
+    """Return whether a filter tests chunks, not only documents."""
     match where:
         case Condition():
             return where.key in ("page", "line", "heading") or where.key in LISTED
@@ -229,7 +229,7 @@ def asks_chunks(where: Filter) -> bool:
 
 
 def check_size(where: Filter) -> None:
-    """Refuse filters whose size alone is an attack."""
+    """Raise on filters whose size alone is an attack."""
     pending: list[tuple[Filter, int]] = [(where, 1)]
     conditions = 0
     while pending:

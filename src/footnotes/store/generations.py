@@ -1,4 +1,4 @@
-"""Generations: made beside the one that serves, switched in one transaction, dropped with all they have."""
+"""Generations: built beside the serving one, switched in one transaction, and dropped with all their data."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from footnotes.store.retry import retrying
 from footnotes.store.rows import generation_row
 
 Choices = Mapping[str, Sequence[str | None]]
-"""The chunker and its options of every collection."""
+"""The chunker and its options for every collection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What a generation is made with."""
+    """The settings to build a generation with."""
 
     embedder: str
     fingerprint: str
@@ -31,7 +31,7 @@ class Recipe:
 
 
 def serving(cursor: Cursor) -> Generation | None:
-    """The generation searches use."""
+    """Return the generation that searches use."""
     row = cursor.one("serving")
     return None if row is None else generation_row(row)
 
@@ -46,7 +46,7 @@ def listed(cursor: Cursor) -> list[Generation]:
 
 
 def make(cursor: Cursor, recipe: Recipe, state: str) -> Generation:
-    """A new generation; the first of a tenant serves at once."""
+    """Create a generation; a tenant's first one serves at once."""
     model = {"fingerprint": recipe.fingerprint, "embedder": recipe.embedder, "dimensions": recipe.dimensions}
     cursor.run("make_user")
     cursor.run("put_model", **model)
@@ -60,7 +60,7 @@ def make(cursor: Cursor, recipe: Recipe, state: str) -> Generation:
 
 
 def switch(cursor: Cursor, to: Generation, seq: int) -> None:
-    """Serve `to` from now on, whose indexes have seen a change; the one that served is kept."""
+    """Make `to` the serving generation, whose indexes have reached a change; keep the previous one."""
     current = serving(cursor)
     if current is not None and current.pk != to.pk:
         cursor.run("set_generation_state", generation=current.pk, state="kept")
@@ -77,13 +77,13 @@ def choose(cursor: Cursor, choices: Choices) -> None:
 
 
 def put_planned(cursor: Cursor, generation: int, document: int, ingestion_version: str, chunks: int) -> None:
-    """What a generation knows of a document: taken over into the document when the generation begins to serve."""
+    """Record data on a document in a generation; the document takes it over when the generation is published."""
     row = {"generation": generation, "document": document, "ingestion_version": ingestion_version, "chunks": chunks}
     cursor.many("put_planned", [row])
 
 
 def drop_collection(cursor: Cursor, name: str) -> None:
-    """Forget a collection that has no documents, in the plans of generations too."""
+    """Remove a collection without documents, also from the plans of generations."""
     for query in ("drop_collection", "drop_collection_origins", "drop_collection_jobs"):
         cursor.run(query, name=name)
     for generation in listed(cursor):
@@ -93,7 +93,7 @@ def drop_collection(cursor: Cursor, name: str) -> None:
 
 
 def drop(cursor: Cursor, generation: Generation) -> None:
-    """Remove a generation that does not serve, with its chunks and the vectors nothing else uses."""
+    """Remove a generation that does not serve, with its chunks and unused vectors."""
     for query in ("drop_generation_chunks", "drop_generation_log", "drop_generation"):
         cursor.run(query, generation=generation.pk)
     cursor.run("drop_unused_vectors")
@@ -124,21 +124,21 @@ class Generations:
     def ensure(
         self, user_id: str, *, embedder: str, fingerprint: str, dimensions: int, plan: dict[str, object]
     ) -> Generation:
-        """The generation that serves; made when the tenant has none, by one of those who find that."""
+        """Return the serving generation. If the tenant has none, one of the concurrent callers creates it."""
         if (found := self.serving(user_id)) is not None:
             return found
         with self._core.database.write(user_id) as cursor:
             self._core.own_tenant(cursor)
             recipe = Recipe(embedder, fingerprint, dimensions, plan)
-            made = serving(cursor) or make(cursor, recipe, "serving")
+            current = serving(cursor) or make(cursor, recipe, "serving")
         if self._core.remote is not None:
-            self._core.remote.note(made)
-        return made
+            self._core.remote.note(current)
+        return current
 
     def begin(
         self, user_id: str, *, embedder: str, fingerprint: str, dimensions: int, plan: dict[str, object]
     ) -> Generation:
-        """A generation to build. One that was begun with the same plan is gone on with; others are dropped."""
+        """Return a generation to build. One with the same plan is continued; others are dropped."""
         self._core.hold_generations(user_id)
         for generation in self.all(user_id):
             if generation.state == "building":
@@ -149,16 +149,16 @@ class Generations:
             return make(cursor, Recipe(embedder, fingerprint, dimensions, plan), "building")
 
     def to_fill(self, user_id: str, generation: Generation) -> list[DocumentRow]:
-        """Documents that are not complete in a generation yet."""
+        """Return the documents that are not complete in a generation yet."""
         with self._core.database.snapshot(user_id) as cursor:
             missing = cursor.all("documents_to_fill", generation=generation.pk)
             return documents.by_key(cursor, [row["pk"] for row in missing])
 
     def switch(self, user_id: str, to: Generation, *, keep: bool, choices: Choices) -> bool:
-        """Serve a generation, made by these choices. One that served may be kept, others go.
+        """Publish a generation built with these choices. The previous one may be kept; others are dropped.
 
-        Says no, and does nothing, when documents have come that it lacks. Its indexes are ready before the first
-        search can meet it.
+        Returns False and does nothing if it lacks documents added meanwhile. Its indexes are ready before any search
+        sees it.
         """
         self._core.hold_generations(user_id)
         seq = self._core.prepare_legs(to)
@@ -172,7 +172,7 @@ class Generations:
 
     @retrying
     def _switch(self, user_id: str, to: Generation, seq: int, choices: Choices) -> tuple[bool, Generation | None]:
-        """Whether it was done, and what served before."""
+        """Return whether the switch was made, and the previous generation."""
         with self._core.database.write(user_id) as cursor:
             self._core.own_tenant(cursor)
             before = serving(cursor)
@@ -183,7 +183,7 @@ class Generations:
             return True, before
 
     def drop_kept(self, user_id: str, *, but: Generation | None = None) -> None:
-        """Drop the generations that were kept, but one."""
+        """Drop the kept generations, except one."""
         for generation in self.all(user_id):
             if generation.state == "kept" and (but is None or generation.pk != but.pk):
                 self._drop(user_id, generation)
@@ -195,7 +195,7 @@ class Generations:
         self._core.drop_legs(generation)
 
     def remember_choices(self, user_id: str) -> None:
-        """Write down which chunkers the generation that serves was made with, so that a rollback can restore them."""
+        """Record the serving generation's chunkers, so that a rollback can restore them."""
         choices = self.choices(user_id)
         with self._core.database.write(user_id) as cursor:
             if (found := serving(cursor)) is not None:
@@ -203,18 +203,18 @@ class Generations:
                 cursor.run("set_plan", generation=found.pk, plan=plan)
 
     def choices(self, user_id: str) -> dict[str, list[str | None]]:
-        """The chunker and its options chosen for every collection."""
+        """Return the chunker and its options chosen for every collection."""
         with self._core.database.read(user_id) as cursor:
             rows = cursor.all("collections")
         return {row["name"]: [row["chunker"], row["chunker_options"]] for row in rows}
 
     def kept_choices(self, user_id: str) -> dict[str, list[str | None]]:
-        """The choices of chunkers by which the kept generation was made; those of now where it does not say."""
-        kept = [generation for generation in self.all(user_id) if generation.state == "kept"]
-        return self.choices(user_id) | ((kept[-1].plan.get("choices") if kept else None) or {})
+        """Return the chunkers of the kept generation; the current ones if it has no record of them."""
+        generations = [generation for generation in self.all(user_id) if generation.state == "kept"]
+        return self.choices(user_id) | ((generations[-1].plan.get("choices") if generations else None) or {})
 
     def fill(
-        self, user_id: str, generation: Generation, row: DocumentRow, made: Sequence[ChunkDraft], version: str
+        self, user_id: str, generation: Generation, row: DocumentRow, drafts: Sequence[ChunkDraft], version: str
     ) -> None:
-        """Write the chunks of a document in a generation that does not serve yet, in one transaction."""
-        self._core.fill_generation(user_id, generation, row, made, version)
+        """Write a document's chunks in a generation that does not serve yet, in one transaction."""
+        self._core.fill_generation(user_id, generation, row, drafts, version)

@@ -1,4 +1,4 @@
-"""The journal: what was begun, how far it is, what became of it, and what it takes to do it again."""
+"""The job table: what was started, its progress, its result, and what is needed to repeat it."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from footnotes.store.rows import job_from, packed_error
 from footnotes.types import Job
 
 _KEPT = 10_000
-"""Finished runs are forgotten when so many later entries exist."""
+"""The number of later entries after which finished runs are deleted."""
 
 
 def listed(cursor: Cursor, *, files: bool = True) -> list[Job]:
-    """Runs, and the files of each, oldest first."""
+    """Return runs and their files, oldest first."""
     return [job_from(row) for row in cursor.all("jobs" if files else "runs")]
 
 
 def make(cursor: Cursor, run: int | None, new: Iterable[NewJob], holder: str) -> list[int]:
-    """Write runs, or the files of a run, down before anything is done. Returns their numbers."""
+    """Record runs, or the files of a run, before work begins. Return their numbers."""
     if run is None:
         cursor.run("prune_jobs", kept=_KEPT)
     packed = [[job.kind, job.source, dict(job.request)] for job in new]
     if not packed:
         return []
-    # Numbers are given in the order of the jobs, whatever order they come back in.
+    # Numbers follow the order of the jobs, but rows may return in any order.
     return sorted(row["pk"] for row in cursor.all("make_jobs", run=run, jobs=Json(packed), holder=holder))
 
 
 def update(cursor: Cursor, updates: Sequence[JobUpdate]) -> None:
-    """Say how far jobs are. Of several updates of a job the last one counts."""
+    """Update the progress of jobs. The last of several updates of a job counts."""
     last: dict[int, JobUpdate] = {}
     for job in updates:
         known = last.get(job.number)
@@ -55,12 +55,12 @@ def update(cursor: Cursor, updates: Sequence[JobUpdate]) -> None:
 
 
 def take(cursor: Cursor, numbers: Iterable[int], holder: str) -> None:
-    """Try again: one attempt more."""
+    """Start another attempt."""
     cursor.run("take_jobs", jobs=list(numbers), holder=holder)
 
 
-def let_go(cursor: Cursor, holder: int) -> None:
-    """The writer is not at its jobs any more, and neither are writers that died."""
+def release(cursor: Cursor, holder: int) -> None:
+    """Release the jobs of this writer and of dead writers."""
     cursor.run("let_go_jobs", holder=holder)
 
 
@@ -71,7 +71,7 @@ class Jobs:
         self._core = core
 
     def all(self, user_id: str, *, files: bool = True) -> list[Job]:
-        """What was begun and has not been forgotten, oldest first: runs and, if wanted, the files of each."""
+        """Return recorded jobs, oldest first: runs and, if wanted, their files."""
         with self._core.database.read(user_id) as cursor:
             return listed(cursor, files=files)
 
@@ -91,7 +91,7 @@ class Jobs:
             update(cursor, updates)
 
     @retrying
-    def let_go(self, user_id: str) -> None:
-        """The caller is not at its jobs any more, and neither are writers that died."""
+    def release(self, user_id: str) -> None:
+        """Release the jobs of the caller and of dead writers."""
         with self._core.database.write(user_id) as cursor:
-            let_go(cursor, self._core.holder(user_id))
+            release(cursor, self._core.holder(user_id))

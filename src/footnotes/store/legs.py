@@ -1,4 +1,4 @@
-"""The two ways of finding. Each runs by itself and says how it went; one that fails does not stop the other."""
+"""The two legs of a search. Each runs and reports separately; a failure of one does not stop the other."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ MAX_TERMS = 256
 
 @dataclass(frozen=True, slots=True)
 class LegResult:
-    """What a leg found, and how it went. `score` gives the leg's exact score of any other candidates.
+    """A leg's results and status. `score` returns the leg's exact scores of other candidates.
 
-    `complete` says that every chunk with a score above zero is listed, so that the others have none; `words` is how
-    many of the question's terms some chunk has; `vector` is the question's.
+    `complete` means that every chunk with a score above zero is listed, so all others have 0; `words` counts the
+    question's terms that occur in any chunk; `vector` is the question's.
     """
 
     leg: Leg
@@ -40,7 +40,7 @@ class LegResult:
 
 
 def ran(leg: Leg) -> bool:
-    """Whether a leg gave results, even if some documents were not in it yet."""
+    """Return whether a leg returned results, even if it lacked some documents."""
     return leg.status in ("ok", "pending")
 
 
@@ -49,12 +49,12 @@ def skipped(reason: str) -> LegResult:
 
 
 class LegsView(ABC):
-    """Answers a question from two legs. How each of them searches and scores is the store's."""
+    """Answers a question from two legs. The store implements their searches and scores."""
 
     waiting: int
-    """How many documents the dense leg does not know yet: they are found by their words alone."""
+    """The number of documents missing in the dense leg; only the lexical leg finds them."""
     waiting_words: int
-    """How many documents the lexical leg does not know yet."""
+    """The number of documents missing in the lexical leg."""
 
     @abstractmethod
     def chunk_count(self) -> int: ...
@@ -64,7 +64,7 @@ class LegsView(ABC):
 
     @abstractmethod
     def allowed(self, where: Filter) -> Allowed:
-        """The keys a filter lets through. The tenant is always part of it, and cannot be named in it."""
+        """Return the keys that pass a filter. The tenant is always part of it, and a filter cannot name it."""
 
     @abstractmethod
     def search_lexical(self, terms: Mapping[str, float], limit: int, allowed: Allowed | None) -> Found: ...
@@ -80,33 +80,33 @@ class LegsView(ABC):
 
     @abstractmethod
     def vectors(self, keys: Sequence[int]) -> Vector | None:
-        """The unit vectors of given chunks, a row each; None when they are not all at hand."""
+        """Return the unit vectors of given chunks, a row each; None if one is unavailable."""
 
     @abstractmethod
     def defining(self, symbols: Symbols, allowed: Allowed | None) -> list[int]:
-        """Chunks that define one of the names; some of them, where there are very many."""
+        """Return chunks that define one of the names, at most a limited number."""
 
     @abstractmethod
     def using(self, symbols: Symbols, keys: Sequence[int]) -> set[int]:
-        """Those of given chunks that hold one of the names."""
+        """Return the given chunks that contain one of the names."""
 
     @abstractmethod
     def places_of(self, keys: Sequence[int]) -> dict[int, ChunkSpan]: ...
 
     def run_legs(self, question: Question) -> tuple[LegResult, LegResult, Allowed | None]:
-        """Both legs, and what the filter lets through. The question is embedded while the lexical leg runs."""
+        """Run both legs within the filter. The question is embedded while the lexical leg runs."""
         allowed = None if question.where is None else self.allowed(question.where)
         return self.lexical_leg(question, allowed), self.dense_leg(question, allowed), allowed
 
     def candidates(self, question: Question) -> Candidates:
-        """Run the legs a question asks for, and complete what each of them says of what the other found."""
+        """Run the requested legs, and add each leg's scores for the candidates of the other."""
         lexical, dense, allowed = self.run_legs(question)
         if not ran(lexical.leg) and not ran(dense.leg):
             return Candidates([], LegCandidates(lexical.leg), LegCandidates(dense.leg))
         names = question.symbols.names
         defining = self.defining(question.symbols, allowed) if names and ran(lexical.leg) else []
         keys = list(dict.fromkeys([*lexical.found.keys, *dense.found.keys, *defining]))
-        # A dense leg alone under a filter is the exact nearest of what passes, and stays so: nothing is smoothed.
+        # A dense leg alone under a filter returns the exact nearest chunks, and smoothing would change that.
         smooths = question.smooths and ran(dense.leg) and (ran(lexical.leg) or question.where is None)
         vectors = self.vectors(keys) if smooths else None
         return Candidates(
@@ -123,7 +123,7 @@ class LegsView(ABC):
         )
 
     def lexical_leg(self, question: Question, allowed: Allowed | None) -> LegResult:
-        """Chunks that share words with the question, by BM25."""
+        """Search chunks that share words with the question, by BM25."""
         if question.terms is None:
             return skipped("the mode is dense")
         asked = question.terms
@@ -146,7 +146,7 @@ class LegsView(ABC):
         return _guarded("lexical", run)
 
     def dense_leg(self, question: Question, allowed: Allowed | None) -> LegResult:
-        """Chunks that mean something near to the question, by cosine."""
+        """Search chunks similar to the question, by cosine."""
         if question.vector is None:
             return skipped("the mode is lexical")
         embed = question.vector
@@ -160,26 +160,26 @@ class LegsView(ABC):
         return _guarded("dense", run)
 
     def rarest(self, terms: Mapping[str, float]) -> Mapping[str, float]:
-        """The question's terms; of very many, the rarest are kept."""
+        """Return the question's terms; only the rarest if there are very many."""
         if len(terms) <= MAX_TERMS:
             return terms
-        kept = sorted(terms, key=lambda term: (self.document_frequency(term), term))[:MAX_TERMS]
-        return {term: terms[term] for term in kept}
+        rarest = sorted(terms, key=lambda term: (self.document_frequency(term), term))[:MAX_TERMS]
+        return {term: terms[term] for term in rarest}
 
     def _bound(self, terms: Mapping[str, float]) -> float:
-        """The highest BM25 score any text could reach: Σ weight · idf · (k1 + 1) over terms some chunk has."""
+        """Return the highest possible BM25 score: Σ weight · idf · (k1 + 1) over terms that any chunk has."""
         total = self.chunk_count()
         known = ((weight, self.document_frequency(term)) for term, weight in terms.items())
         return sum(weight * rarity(total, frequency) * (K1 + 1) for weight, frequency in known if frequency)
 
 
 def waited(result: LegResult, ms: float) -> LegResult:
-    """A leg that ran together with the other one took as long as both."""
+    """Set a leg's time to that of both, because they ran together."""
     return replace(result, leg=replace(result.leg, ms=ms)) if ran(result.leg) else result
 
 
 def _state(waiting: int, what: str, otherwise: str) -> Leg:
-    """A leg that ran, and whether it knew everything."""
+    """Return the status of a leg that ran, pending if documents are missing."""
     if not waiting:
         return Leg("ok")
     documents, they = ("1 document", "it") if waiting == 1 else (f"{waiting:,} documents", "they")
@@ -187,21 +187,21 @@ def _state(waiting: int, what: str, otherwise: str) -> Leg:
 
 
 def _completed(result: LegResult, keys: Sequence[int], vectors: Vector | None = None) -> LegCandidates:
-    """The leg's exact score of every candidate, also of those only the other leg listed."""
+    """Return the leg's exact scores of every candidate, including those only the other leg listed."""
     ranks = _ranks(result, keys)
     if ranks is None or result.score is None:
         return LegCandidates(result.leg, ranks)
-    listed = ranks > 0
+    is_ranked = ranks > 0
     scores: Floats
     if vectors is not None and result.vector is not None:
         scores = (vectors @ result.vector).astype(np.float64)
     else:
         scores = np.full(len(keys), math.nan if result.leg.status == "pending" else 0.0)
-        missing = [] if result.complete else np.flatnonzero(~listed).tolist()
+        missing = [] if result.complete else np.flatnonzero(~is_ranked).tolist()
         known = result.score([keys[i] for i in missing]) if missing else {}
         for i in missing:
             scores[i] = known.get(keys[i], scores[i])
-    scores[listed] = np.array(result.found.scores, dtype=np.float64)[ranks[listed] - 1]
+    scores[is_ranked] = np.array(result.found.scores, dtype=np.float64)[ranks[is_ranked] - 1]
     return LegCandidates(result.leg, ranks, scores)
 
 
@@ -213,18 +213,18 @@ def _ranks(result: LegResult, keys: Sequence[int]) -> Ranks | None:
 
 
 def _guarded(name: str, run: Callable[[], LegResult]) -> LegResult:
-    began = time.perf_counter()
+    start = time.perf_counter()
     try:
         with tracing.span(f"retrieve.{name}"):
             result = run()
     except FootnotesError as error:
-        return LegResult(Leg("failed", f"{error.code}: {error.message}", _ms(began)))
+        return LegResult(Leg("failed", f"{error.code}: {error.message}", _ms(start)))
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
-    except BaseException as error:  # whatever breaks a leg, a panic of native code too, is that leg's failure
-        return LegResult(Leg("failed", f"{type(error).__name__}: {error}", _ms(began)))
-    return replace(result, leg=replace(result.leg, ms=_ms(began)))
+    except BaseException as error:  # any error, even a panic in native code, fails only this leg
+        return LegResult(Leg("failed", f"{type(error).__name__}: {error}", _ms(start)))
+    return replace(result, leg=replace(result.leg, ms=_ms(start)))
 
 
-def _ms(began: float) -> float:
-    return round((time.perf_counter() - began) * 1000, 3)
+def _ms(start: float) -> float:
+    return round((time.perf_counter() - start) * 1000, 3)

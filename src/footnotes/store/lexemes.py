@@ -1,4 +1,4 @@
-"""A chunk → the terms by which the lexical leg finds it. The same in every store."""
+"""Returns the terms of a chunk for the lexical leg. The same in every store."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import NamedTuple, NotRequired, TypedDict, Unpack
 
 from footnotes.store.naming import label_of
 from footnotes.text import analysis
-from footnotes.text.analysis import analyze, joined_terms
+from footnotes.text.analysis import analyze, join_terms
 from footnotes.types import JsonValue
 
 VERSION = 3
-"""Raise when the fields of a chunk, or what stands in them, change: all words are then made again from the texts."""
+"""Raise this number when a chunk's fields or their content change: all terms are then rebuilt from the texts."""
 _BEGINNING = 400
 _LONGEST_NAME = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """A chunk's terms, each field apart: its text, title and file name, what is above it, and the names it lists.
+    """A chunk's terms by field: its text, title and file name, the headings above it, and the names in it.
 
-    `defines` are the names that are defined in it, as they are written.
+    `defines` are the names defined in it, as written.
     """
 
     body: Sequence[str]
@@ -33,7 +33,7 @@ class Terms:
 
 
 class JoinedTerms(NamedTuple):
-    """A chunk's terms, those of a field in one text with spaces between them."""
+    """A chunk's terms, joined by spaces in each field."""
 
     body: str
     title: str
@@ -43,17 +43,17 @@ class JoinedTerms(NamedTuple):
 
 
 def made_by() -> str:
-    """Changes when the same chunk may give other terms."""
+    """Return a string that changes when our rules give a chunk other terms."""
     return f"{VERSION}.{analysis.VERSION}"
 
 
 def fingerprint() -> str:
-    """As `made_by`, for indexes: changes with the libraries that analyse too."""
+    """Like `made_by`, but it also changes with the analysis libraries; for indexes."""
     return f"{analysis.fingerprint()}/lexemes-{VERSION}"
 
 
 class ChunkContext(TypedDict):
-    """What is known of a chunk beside its text."""
+    """The data on a chunk besides its text."""
 
     headings: Sequence[str]
     title: str
@@ -63,16 +63,16 @@ class ChunkContext(TypedDict):
 
 
 def chunk_terms(text: str, **about: Unpack[ChunkContext]) -> Terms:
-    """The terms of a chunk. Above it stand the headings that are not the title, and what its chunker says of it.
+    """Return the terms of a chunk. `section` has the headings except the title, and the chunker's prefix.
 
-    Code is found by the name of its language too.
+    Code also has the name of its language as a term.
     """
-    found = joined_chunk_terms(text, **about)
+    found = join_chunk_terms(text, **about)
     body, title, section, symbols = (each.split() for each in found[:4])
     return Terms(body, title, section, symbols, found.defines)
 
 
-def joined_chunk_terms(
+def join_chunk_terms(
     text: str,
     *,
     headings: Sequence[str],
@@ -81,15 +81,15 @@ def joined_chunk_terms(
     prefix: str,
     metadata: Mapping[str, JsonValue],
 ) -> JoinedTerms:
-    """As `chunk_terms`, for what takes texts."""
+    """Like `chunk_terms`, for callers that need joined texts."""
     headings = [name for name in headings if name != title]
     if language := metadata.get("language"):
-        # A definition's first line names it already; "python" said of every file in Python tells nothing apart.
+        # A definition's first line contains its name already, and "python" in every Python file distinguishes nothing.
         headings, text = [name for name in headings if name not in text[:_BEGINNING]], f"{text}\n{language}"
     _, _, added = prefix.partition("\n")
     symbols = listed(metadata.get("symbols")) if metadata else []
     return JoinedTerms(
-        joined_terms(text),
+        join_terms(text),
         _shared_terms(label_of(title, filename)),
         _shared_terms(" ".join([*headings, added])),
         " ".join(filter(None, map(whole_term, symbols))),
@@ -98,27 +98,27 @@ def joined_chunk_terms(
 
 
 def whole_term(name: str) -> str:
-    """The term that stands for a name as a whole, `validate_token` or `tokenerror`; empty for one of a single word.
+    """Return the term for a whole name, `validate_token` or `tokenerror`; empty for a name of one word.
 
-    By their words names are found in the text already, and what counts these twice finds worse.
+    The text already contains a name's words, and counting them twice gave worse results.
     """
     terms = analyze(name, "en")
     return terms[-1] if len(terms) > 1 else ""
 
 
 def defined(metadata: Mapping[str, JsonValue]) -> tuple[str, ...]:
-    """The names a chunk of source defines. A page about the source only names them."""
+    """Return the names that a chunk of source code defines. A page about the source only mentions them."""
     if "section_header" in metadata:
         return ()
     return tuple(name for name in listed(metadata.get("symbols")) if len(name) <= _LONGEST_NAME)
 
 
 def listed(value: JsonValue) -> list[str]:
-    """The texts of a list in metadata, or the only one."""
+    """Return the texts of a list in metadata, or its only text."""
     return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str)]
 
 
 @lru_cache(maxsize=1_024)
 def _shared_terms(text: str) -> str:
-    """All chunks of a section share their heading, all of a document its title."""
-    return joined_terms(text) if text and not text.isspace() else ""
+    """Return terms, cached: all chunks of a section share their heading, all of a document its title."""
+    return join_terms(text) if text and not text.isspace() else ""

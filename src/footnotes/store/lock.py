@@ -1,4 +1,4 @@
-"""One writer at a time: a lock file that says who holds it, released by the system when its holder dies."""
+"""A lock for one writer at a time: a lock file that names its holder; the system releases it if the holder dies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _POLL_SECONDS = 0.05
 
 
 class FileLock:
-    """An exclusive lock between processes, and between the threads of this one. The holder may take it again."""
+    """An exclusive lock between processes, and between threads of this one. The holder may acquire it again."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -29,7 +29,7 @@ class FileLock:
 
     @contextmanager
     def held(self, *, seconds: float, purpose: str) -> Iterator[None]:
-        """Hold the lock; wait for it up to `seconds`, then raise `StoreLocked` that names the holder."""
+        """Hold the lock. Waits up to `seconds`, then raises `StoreLocked` with the holder's name."""
         deadline = time.monotonic() + seconds
         if not self._threads.acquire(timeout=max(seconds, 0) or 0.001):
             raise StoreLocked(f"another thread of this process is writing ({self.holder()})")
@@ -48,11 +48,11 @@ class FileLock:
 
     @property
     def depth(self) -> int:
-        """How often the holder has taken it."""
+        """How often the holder has acquired it."""
         return self._depth
 
     def holder(self) -> str:
-        """Who wrote their name into the lock file last."""
+        """The last name in the lock file."""
         try:
             found = json.loads(self._path.read_text(encoding="utf-8"))
             return f"process {found['pid']}, {found['purpose']}, since {found['since']}"
@@ -87,6 +87,6 @@ class FileLock:
     def _sign(file: int, purpose: str) -> None:
         since = datetime.now(UTC).isoformat(timespec="seconds")
         who = {"pid": os.getpid(), "purpose": purpose, "since": since, "program": Path(sys.argv[0]).name}
-        with suppress(OSError):  # on a full disk the lock still holds; it is only anonymous
+        with suppress(OSError):  # on a full disk the lock works, but without a name
             os.ftruncate(file, 0)
             os.pwrite(file, json.dumps(who).encode(), 0)

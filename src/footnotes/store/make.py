@@ -1,4 +1,4 @@
-"""The store the settings name: a folder, unless an address of a database is given."""
+"""Opens the store in the settings: a folder, unless they have the address of a database."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _SCHEMES = {"postgres": "postgresql"}
 
 
 def open_store(settings: Settings, folder: Path, *, create: bool = True) -> Store:
-    """Open the store of a library, which keeps in `folder` what is this machine's alone."""
+    """Open the store of a library; local data goes into `folder`."""
     if not settings.store:
         return _in_folder(settings, folder, create)
-    opened: Store = _load_named(settings).opened(settings, folder)
-    return opened
+    store: Store = _load_named(settings).opened(settings, folder)
+    return store
 
 
 def migrate_store(settings: Settings, folder: Path) -> tuple[list[int], int]:
-    """Bring the schema of a store up to date. The numbers of what was applied, and the one it has now."""
+    """Migrate the schema of a store. Return the numbers of the applied migrations, and the current version."""
     if not settings.store:
         from footnotes.store.sqlite import SqliteStore
 
@@ -33,7 +33,7 @@ def migrate_store(settings: Settings, folder: Path) -> tuple[list[int], int]:
 
 
 def repair_store(settings: Settings) -> list[str]:
-    """Make again what a database that servers share has lost of its schema. What that was; a folder's has nothing."""
+    """Recreate lost parts of a shared database's schema; return them. A folder has none to repair."""
     return list(_load_named(settings).repaired(settings)) if settings.store else []
 
 
@@ -43,7 +43,7 @@ def _load_named(settings: Settings) -> Any:
         wrong = not parts.scheme or not (parts.netloc or parts.path or parts.query) or parts.port == 0
     except ValueError:
         wrong = True
-    if wrong:  # said without the address: it may hold a password
+    if wrong:  # the address is left out: it may contain a password
         raise ConfigError(
             "the setting store is no address of a database",
             remedy='Write it as "postgresql://user:password@host:5432/database".',

@@ -1,4 +1,4 @@
-"""What models said, kept with the documents: every machine of a store cuts and describes a text alike."""
+"""Answers of models, stored with the documents, so that every machine cuts and describes a text alike."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from footnotes.store.database import Database
 
 @dataclass(frozen=True, slots=True)
 class Memories:
-    """One tenant's remembered sayings, by the text they are about and a key."""
+    """One tenant's stored answers, by text and key."""
 
     database: Database
     user_id: str
@@ -21,24 +21,24 @@ class Memories:
         return found
 
     def remember(self, scope: str, key: str, value: str) -> None:
-        """Keep a value; the first one stays."""
+        """Store a value; an existing one stays."""
         with self.database.write(self.user_id) as cursor:
             cursor.run("remember", scope=scope, key=key, value=value)
 
     def scopes(self) -> list[str]:
-        """The texts of which something is remembered."""
+        """Return the texts that have stored answers."""
         with self.database.read(self.user_id) as cursor:
             return [row["scope"] for row in cursor.all("remembered_scopes")]
 
     def forget(self, scopes: Iterable[str]) -> None:
-        if listed := list(scopes):
+        if names := list(scopes):
             with self.database.write(self.user_id) as cursor:
-                cursor.run("forget_scopes", scopes=listed)
+                cursor.run("forget_scopes", scopes=names)
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What is remembered of one text."""
+    """The stored answers about one text."""
 
     memories: Memories
     scope: str = ""

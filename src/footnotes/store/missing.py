@@ -1,4 +1,4 @@
-"""Why something that is listed cannot be had."""
+"""Errors for listed documents that lack something."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from footnotes.types import Document
 
 
 def without_text(document: Document) -> NotFound:
-    """Why a document that is listed has no text."""
+    """Return the error that explains why a listed document has no text."""
     cause = document.error
     if cause is None:
         return NotFound(f"{document.filename} has no text yet: it is {document.status}", remedy="Try again later.")
-    said = f"{document.filename} has no text, it could not be taken in: {cause.message} ({cause.code})"
-    return NotFound(said, remedy=cause.remedy)
+    message = f"{document.filename} has no text, it could not be taken in: {cause.message} ({cause.code})"
+    return NotFound(message, remedy=cause.remedy)

@@ -1,4 +1,4 @@
-"""Names that stores make: of documents, of tenants' folders, of files at the end of a source."""
+"""Names that stores generate: of documents, of tenants' folders, of files at the end of a source."""
 
 from __future__ import annotations
 
@@ -8,49 +8,49 @@ from typing import Any
 
 _JOINTS = re.compile(r"[\W_]+")
 INSIDE = "!/"
-"""Stands between an archive and the name of a member: `docs.zip!/letters/may.txt`."""
+"""Separates an archive from the name of a member: `docs.zip!/letters/may.txt`."""
 
 
 def document_id(user_id: str, collection: str, file_hash: str, attempt: int) -> str:
-    """An id made of what the document is when it comes; counted on where content came back after an edit."""
+    """Return an id derived from the document's first content; `attempt` makes it unique if content returns."""
     name = "/".join((user_id, collection, file_hash, str(attempt)))
     return "d" + hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def tenant_folder(user_id: str) -> str:
-    """The name of a tenant's folder: of any name, one that is safe in a path."""
+    """Return the name of a tenant's folder, safe in a path for any tenant name."""
     return hashlib.sha256(user_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def name_of(source: str) -> str:
-    """The file name at the end of a source."""
+    """Return the file name at the end of a source."""
     return source.replace("\\", "/").rstrip("/").rpartition("/")[2] or source
 
 
 def stem_of(filename: str) -> str:
-    """A file name without its ending, as it stands for the title of a document that states none."""
+    """Return a file name without its suffix, the default title of a document."""
     return filename.rpartition(".")[0] or filename
 
 
 def label_of(title: str, filename: str) -> str:
-    """What a document is found by beside its text: its title, and its file name in words where that is another."""
+    """Return the searchable name of a document: its title, and its file name in words if that differs."""
     stem = stem_of(filename)
     return title if stem == title else f"{title} {_JOINTS.sub(' ', stem)}".strip()
 
 
-def renamed_title(title: str, before: str, after: str) -> str:
-    """A title that was the file's name follows it; any other stays."""
+def rename_title(title: str, before: str, after: str) -> str:
+    """Return the new title: a title equal to the old file name follows the file, others stay."""
     return stem_of(after) if title == stem_of(before) else title
 
 
 def without_collection(plan: dict[str, Any], name: str) -> dict[str, object]:
-    """A generation's plan that does not name a collection."""
+    """Return a generation's plan without a collection."""
     return {
-        key: {each: said for each, said in value.items() if each != name} if key in ("chunkers", "choices") else value
+        key: {each: one for each, one in value.items() if each != name} if key in ("chunkers", "choices") else value
         for key, value in plan.items()
     }
 
 
 def source_mark(collection: str, source: str) -> str:
-    """A source as unfinished work remembers that its document was deleted: a hash, for the name is to be forgotten."""
+    """Return a hash of a source, by which unfinished jobs know that its document was deleted without its name."""
     return hashlib.blake2b(f"{collection}/{source}".encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()

@@ -1,8 +1,8 @@
-"""Documents that are nearly the same: found among a hundred thousand by bands of their sketches.
+"""Finds near-duplicates among a hundred thousand documents, by bands of their sketches.
 
 Leskovec, Rajaraman, Ullman, "Mining of Massive Datasets", 3.4: with twelve bands of five values, two documents that
-share 80% of their text have a band in common 99 times in 100, two that share 30% three times; all are compared by
-their whole sketches before anything is said.
+share 80% of their text have a common band 99 times in 100, two that share 30% three times. Whole sketches are compared
+before a result counts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from footnotes.types import NearDuplicate
 
 LEAST_RESEMBLANCE = 0.8
 CANDIDATES = 64
-"""A document is compared with so many others at most: a band that more share tells nothing."""
+"""The most documents to compare with: a band shared by more says nothing."""
 _BANDS = 12
 _WEIGHTS = np.array([pow(0x9E3779B97F4A7C15, power, 1 << 64) for power in range(1, 1 + VALUES // _BANDS)], np.uint64)
 _NUMBERS = np.arange(_BANDS, dtype=np.uint64) * np.uint64(0xD6E8FEB86659FD93)
@@ -30,7 +30,7 @@ Bands: TypeAlias = list[int]
 
 
 def put(cursor: Cursor, collection: str, pk: int, sketch: bytes | None, *, new: bool) -> NearDuplicate | None:
-    """Keep the sketch of a document in place of the one before. Returns the document it nearly equals, if any."""
+    """Store a document's sketch, replacing the previous one. Return the document it nearly equals, if any."""
     if not new:
         _drop_bands(cursor, collection, pk)
         _compare_again(cursor, collection, pk, sketch)
@@ -47,7 +47,7 @@ def put(cursor: Cursor, collection: str, pk: int, sketch: bytes | None, *, new: 
 
 
 class SketchDraft(NamedTuple):
-    """A document that was not there before, with its sketch."""
+    """A new document with its sketch."""
 
     collection: str
     pk: int
@@ -57,7 +57,7 @@ class SketchDraft(NamedTuple):
 
 
 def put_new(cursor: Cursor, new: Sequence[SketchDraft]) -> list[NearDuplicate | None]:
-    """Keep the sketches of new documents. Returns which other one each nearly equals, of any before it."""
+    """Store the sketches of new documents. Return the earlier document that each nearly equals, if any."""
     if not new:
         return []
     bands = bands_of_many(cursor.user_id, [each.collection for each in new], [each.sketch for each in new])
@@ -71,20 +71,20 @@ def put_new(cursor: Cursor, new: Sequence[SketchDraft]) -> list[NearDuplicate | 
         rows.append((cursor.user_id, each.pk, each.sketch, other, similarity))
         shared.add(Candidate(*each[1:]), each.collection, own)
     cursor.insert("put_new_sketches", rows)
-    # In the order of their names, which is that of the table: each page of it is then touched once.
-    named = sorted((cursor.user_id, band, each.pk) for each, own in zip(new, bands, strict=True) for band in own)
-    cursor.insert("put_new_bands", named)
+    # Sorted as in the table, so that each of its pages is written once.
+    entries = sorted((cursor.user_id, band, each.pk) for each, own in zip(new, bands, strict=True) for band in own)
+    cursor.insert("put_new_bands", entries)
     return found
 
 
 class _Shared:
-    """Documents by the bands they have: those of the database, and those that are being written."""
+    """Documents by their bands: those in the database and those being written."""
 
     def __init__(self, cursor: Cursor, bands: Sequence[Bands]) -> None:
         every = list(chain.from_iterable(bands))
         names, counts = np.unique(np.array(every, dtype=np.int64), return_counts=True)
         self._repeated: frozenset[int] = frozenset(names[counts > 1].tolist())
-        """Bands that several of those have that are being written: of the others nobody asks again."""
+        """Bands shared by several new documents; only these need to be looked up among the new ones."""
         self._members: dict[int, list[int]] = {}
         for row in cursor.all("members_of_bands", bands=every):
             self._members.setdefault(row["band"], []).append(row["document"])
@@ -96,9 +96,9 @@ class _Shared:
         }
 
     def candidates(self, collection: str, bands: Bands) -> list[Candidate]:
-        """The documents of a collection with some of the bands."""
+        """Return the documents of a collection that share bands."""
         shared = [self._members[band] for band in bands if band in self._members]
-        if not shared:  # as nearly always
+        if not shared:  # the usual case
             return []
         found = islice(chain.from_iterable(shared), CANDIDATES)
         known = (self._known[pk] for pk in set(found) if pk in self._known)
@@ -113,26 +113,26 @@ class _Shared:
 
 
 def drop(cursor: Cursor, collection: str, pk: int) -> None:
-    """Forget a document that is about to go; those that resembled it are compared with what is left."""
+    """Remove a document's bands before it is deleted, and compare documents that resembled it with others."""
     _drop_bands(cursor, collection, pk)
     _compare_again(cursor, collection, pk, None)
 
 
 def near_duplicates(cursor: Cursor) -> dict[str, NearDuplicate]:
-    """Every document that nearly equals another, by its id."""
+    """Return the near-duplicates of other documents, by id."""
     rows = cursor.all("near_duplicates")
     return {row["id"]: NearDuplicate(row["other"], row["filename"], row["similarity"]) for row in rows}
 
 
 def bands_of(user_id: str, collection: str, sketch: bytes) -> Bands:
-    """Names of the bands: a hash of tenant and collection, within which documents are compared, and of each run of
-    values. What is found by them is compared.
+    """Return the names of the bands: hashes of tenant, collection and a run of values, so that only documents within a
+    collection are compared. Documents with a common name are only candidates.
     """
     return bands_of_many(user_id, [collection], [sketch])[0]
 
 
 def bands_of_many(user_id: str, collections: Sequence[str], sketches: Sequence[bytes]) -> list[Bands]:
-    """The bands of several documents, each in its collection."""
+    """Return the bands of several documents, each in its collection."""
     if not sketches:
         return []
     values = np.frombuffer(b"".join(sketches), dtype="<u2").reshape(len(sketches), _BANDS, -1)
@@ -145,7 +145,7 @@ def bands_of_many(user_id: str, collections: Sequence[str], sketches: Sequence[b
 def _nearest(
     cursor: Cursor, collection: str, pk: int, sketch: bytes, bands: Bands, *, only_older: bool = False
 ) -> tuple[NearDuplicate, int] | None:
-    """The document most like this one, the oldest of equals, with its key."""
+    """Return the most similar document with its key; the oldest of equals."""
     members = (row["document"] for row in cursor.all("band_members", bands=bands, document=pk))
     keys = sorted({key for key in members if key < pk or not only_older})
     if not keys:
@@ -155,7 +155,7 @@ def _nearest(
 
 
 class Candidate(NamedTuple):
-    """A document that has a band in common with another."""
+    """A document that shares a band with another."""
 
     pk: int
     id: str
@@ -164,7 +164,7 @@ class Candidate(NamedTuple):
 
 
 def most_alike(sketch: bytes, candidates: Iterable[Candidate]) -> tuple[NearDuplicate, int] | None:
-    """The candidate most like a sketch, the oldest of equals, with its key; none where none is alike enough."""
+    """Return the candidate most similar to a sketch with its key, the oldest of equals; None if none is close."""
     alike = ((resemblance(sketch, one.sketch), -one.pk, one.id, one.filename) for one in candidates)
     best = max(alike, default=None)
     if best is None or best[0] < LEAST_RESEMBLANCE:
@@ -179,7 +179,7 @@ def _drop_bands(cursor: Cursor, collection: str, pk: int) -> None:
 
 
 def _compare_again(cursor: Cursor, collection: str, pk: int, sketch: bytes | None) -> None:
-    """Compare those that resembled a document with what it is now, or with what else there is."""
+    """Compare documents that resembled this one with its new sketch, or with other documents."""
     for row in cursor.all("resembling", document=pk):
         other, own = row["document"], row["sketch"]
         similarity = resemblance(sketch, own) if sketch else 0.0

@@ -1,7 +1,7 @@
-"""Originals that are kept, never under their own name.
+"""Kept originals, never stored under their own names.
 
-A row is made before its file and outlives it, so that no file is ever without a row: whatever a crash leaves has a
-row without a document, and is removed with it before the next writer begins.
+A row is created before its file and removed after it, so every file has a row. A crash can only leave a row without a
+document, which is removed with its file before the next writer begins.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FOLDER = "files"
 
 
 class Originals:
-    """The kept files of a library. The caller holds it for writing where anything is changed."""
+    """The kept files of a library. The caller holds the library for writing to change anything."""
 
     def __init__(self, files: Files, database: Database, holder: Callable[[str], int]) -> None:
         self._files = files
@@ -29,16 +29,16 @@ class Originals:
         self._holder = holder
 
     def keep(self, user_id: str, pk: int, path: Path, file_hash: str) -> bool:
-        """Copy a document's file, and let go of the copy of the version before.
+        """Copy a document's file, and release the copy of the previous version.
 
-        Says whether it did: a file that is not any more what the document was made from is no original of it.
+        Returns whether it did: a file that changed since the document was made is not its original.
         """
         name = f"{tenant_folder(user_id)}/{datetime.now(UTC):%Y-%m-%d}/{uuid.uuid4()}"
-        made = self._make(user_id, name)
+        key = self._make(user_id, name)
         try:
             digest, size = self._files.put(path, name)
             if digest == file_hash:
-                self._attach(user_id, made, pk, digest, size)
+                self._attach(user_id, key, pk, digest, size)
             return digest == file_hash
         finally:
             self.sweep(user_id)
@@ -47,7 +47,7 @@ class Originals:
         return self._name_of(user_id, document_id) is not None
 
     def find(self, user_id: str, document_id: str) -> Path:
-        """Where the original of a document lies."""
+        """Return the path of a document's original."""
         name = self._name_of(user_id, document_id)
         path = None if name is None else self._files.find(name)
         if path is None:
@@ -58,7 +58,7 @@ class Originals:
         return path
 
     def sweep(self, user_id: str) -> None:
-        """Remove every file that belongs to no document and that nobody is bringing in, then its row."""
+        """Remove every file without a document, unless a live writer is adding it, then its row."""
         with self._database.read(user_id) as cursor:
             loose = cursor.all("loose_originals", holder=self._holder(user_id))
         for row in loose:
@@ -68,25 +68,25 @@ class Originals:
                 cursor.run("drop_originals", keys=[row["pk"] for row in loose])
 
     def _make(self, user_id: str, name: str) -> int:
-        """A row for a file on its way in."""
+        """Create a row for a file to be copied."""
         with self._database.write(user_id) as cursor:
             return int(cursor.value("make_original", path=name, holder=self._holder(user_id)))
 
     def _attach(self, user_id: str, original: int, pk: int, digest: str, size: int) -> None:
-        """The file is a document's now; the one it had before is on its way out."""
+        """Attach the file to its document, and release the document's previous file."""
         with self._database.write(user_id) as cursor:
             cursor.run("release_original", document=pk)
             cursor.run("attach_original", original=original, document=pk, file_hash=digest, bytes=size)
 
     def _name_of(self, user_id: str, document_id: str) -> str | None:
-        """The file of a document, if it is still the one the document was made from."""
+        """Return the document's file, if the document was made from it."""
         with self._database.read(user_id) as cursor:
             found: str | None = cursor.value("original_of", id=document_id)
         return found
 
     def check(self, user_id: str, *, repair: bool = False) -> Iterator[Problem | int]:
-        """Every kept file against its hash, every file against a row; yields 1 for each that holds."""
-        # Files are listed before rows are read: one that comes in meanwhile has a row already.
+        """Check every kept file against its hash, and every file against a row; yields 1 for each valid one."""
+        # List files before rows: a file added meanwhile has a row already.
         there = list(self._files.names(tenant_folder(user_id)))
         known = set()
         with self._database.read(user_id) as cursor:
@@ -111,7 +111,7 @@ class Originals:
 
 
 def add_originals(found: Verification, originals: Originals, user_id: str, *, repair: bool) -> None:
-    """Add to a verification what there is to say of kept originals."""
+    """Add the check of originals to a verification."""
     for item in originals.check(user_id, repair=repair):
         if isinstance(item, Problem):
             found.problems.append(item)

@@ -1,4 +1,4 @@
-"""How every store keeps text, blocks and vectors: pieces of equal length, compact JSON, half precision."""
+"""The storage format of text, blocks and vectors: pieces of equal length, compact JSON, half precision."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from footnotes.errors import DimensionMismatch, InvalidVector
 from footnotes.types import Block, Part
 
 PIECE = 4_000
-"""Characters in a piece: two of plain English fill a page of SQLite. Its queries.sql knows the number too."""
+"""Characters per piece: two of plain English fill a page of SQLite. Its queries.sql contains the number too."""
 
 HALF_BYTES = 2
-"""Bytes of one dimension of a stored vector."""
+"""Bytes per dimension of a stored vector."""
 
 
 def half_vectors(vectors: NDArray[np.float32], dimensions: int) -> NDArray[np.float16]:
-    """Vectors in half precision, or an error: a wrong one in the store would be silent forever."""
+    """Convert vectors to half precision. Raises on bad values: in the store they would go unnoticed forever."""
     if vectors.ndim != 2 or vectors.shape[1] != dimensions:
         found = vectors.shape[1] if vectors.ndim == 2 else vectors.shape
         raise DimensionMismatch(f"a vector has {found} dimensions where {dimensions} were expected")
@@ -32,19 +32,19 @@ def half_vectors(vectors: NDArray[np.float32], dimensions: int) -> NDArray[np.fl
 
 
 def half_bytes(vector: Any) -> bytes | None:
-    """A stored vector in half precision, little-endian, whatever its driver gives."""
+    """Return a stored vector in half precision, little-endian, from whatever type the driver returns."""
     return vector if vector is None or isinstance(vector, bytes) else vector.to_numpy().astype("<f2").tobytes()
 
 
 class PieceCutter:
-    """Cuts parts, as they come, into pieces; keeps less than one piece in memory."""
+    """Cuts parts into pieces as they come; holds less than one piece in memory."""
 
     def __init__(self) -> None:
         self._at = 0
         self._rest = ""
 
     def add(self, part: Part) -> list[str]:
-        """The pieces that are full."""
+        """Return the full pieces."""
         if part.start != self._at:
             raise ValueError(f"part begins at {part.start}, expected {self._at}")
         self._at = part.end
@@ -54,7 +54,7 @@ class PieceCutter:
         return [text[start : start + PIECE] for start in range(0, whole, PIECE)]
 
     def finish(self) -> list[str]:
-        """The last piece, if there is one."""
+        """Return the last piece, if there is one."""
         rest, self._rest = self._rest, ""
         return [rest] if rest else []
 
@@ -64,12 +64,12 @@ _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def pack_json(value: dict[str, object] | list[object]) -> str:
-    """A value as `json.dumps` writes it, by an encoder that is made once."""
+    """Encode a value like `json.dumps`, but with a shared encoder."""
     return _PLAIN.encode(value) if value else "{}" if isinstance(value, dict) else "[]"
 
 
 def pack_blocks(blocks: tuple[Block, ...]) -> str:
-    """Blocks as compact JSON; heading paths repeat, so each is written once."""
+    """Encode blocks as compact JSON; heading paths repeat, so each is written once."""
     paths: dict[tuple[str, ...], int] = {}
     rows = []
     for block in blocks:
@@ -88,5 +88,5 @@ def unpack_blocks(packed: str) -> tuple[Block, ...]:
 
 @lru_cache(maxsize=4_096)
 def unpack_headings(packed: str) -> tuple[str, ...]:
-    """Heading paths repeat from hit to hit."""
+    """Decode heading paths, cached because they repeat from hit to hit."""
     return tuple(json.loads(packed))

@@ -1,6 +1,6 @@
-"""What a store does. The stages above know nothing else of one; `footnotes.testing` has a suite for all of it.
+"""The store protocol. Other stages use nothing else of a store; `footnotes.testing` has a suite for all of it.
 
-Every method takes the tenant first; a foreign id is an id that does not exist.
+Every method takes the tenant first; another tenant's id counts as unknown.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from footnotes.types import ErrorInfo, IndexState
 
 
 class Store(Protocol):
-    """The truth of many tenants, and both legs of their searches."""
+    """The data of many tenants, and both legs of their searches."""
 
     kind: str
     folder: Path
@@ -40,97 +40,97 @@ class Store(Protocol):
 
     @property
     def address(self) -> str:
-        """Where it is, as it may be shown to anybody."""
+        """Its address without secrets."""
         ...
 
     def close(self) -> None: ...
 
-    # ── holding it
+    # ── locking
 
     def writing(self, user_id: str, purpose: str, *, seconds: float | None = None) -> AbstractContextManager[None]:
-        """Hold a tenant's library for writing. What an earlier writer left unfinished is put right first."""
+        """Hold a tenant's library for writing. First recovers what an earlier writer left unfinished."""
         ...
 
     def incoming(self, user_id: str) -> Path:
-        """A folder for bytes on their way in, for the writer; emptied when they have written."""
+        """Return a folder for incoming bytes, for the writer; it is emptied at the end."""
         ...
 
     def recover_if_idle(self, user_id: str) -> None:
-        """Put right what dead writers left, where it is in nobody's way."""
+        """Recover from dead writers, unless that would block others."""
         ...
 
     # ── searching
 
     def view(self, user_id: str, generation: int | None = None) -> SearchView:
-        """What a search sees: the generation that serves, or another one as searches would see it."""
+        """Return the view of a search: of the serving generation, or of another one as if it served."""
         ...
 
     def refresh(self, user_id: str) -> None:
-        """See what other processes wrote, beside searches: from now on they do not look for themselves."""
+        """Read other processes' changes, in parallel to searches, which no longer check for them themselves."""
         ...
 
-    # ── what is known
+    # ── contents
 
     def users(self) -> list[str]: ...
 
     def size(self, user_id: str) -> int:
-        """About how many bytes the tenant's library takes."""
+        """Return the approximate size of the tenant's library in bytes."""
         ...
 
     def sources(self, user_id: str, collection: str) -> Sources:
-        """What is known of the sources of a collection."""
+        """Return the records on the sources of a collection."""
         ...
 
     def memories(self, user_id: str) -> Memories:
-        """What models said of the tenant's texts."""
+        """Return the stored answers of models about the tenant's texts."""
         ...
 
     # ── the legs
 
     def publish(self, user_id: str, generation: Generation) -> None:
-        """Let searches see all that was saved: only now are documents ready."""
+        """Publish everything saved; only then are documents ready."""
         ...
 
     def publish_behind(self, user_id: str, generation: Generation) -> None:
-        """As `publish`, beside what the caller does meanwhile; see `publish_all`."""
+        """Like `publish`, in the background; see `publish_all`."""
         ...
 
     @property
     def is_indexing_behind(self) -> bool: ...
 
     def publish_all(self, user_id: str, generation: Generation) -> None:
-        """Wait for what is being done behind, and publish everything."""
+        """Wait for background work, and publish everything."""
         ...
 
     def grow_graph_behind(self, user_id: str) -> None:
-        """Improve the indexes beside everything else, when it is worth it."""
+        """Improve the indexes in the background, if worthwhile."""
         ...
 
     def grow_graph(
         self, user_id: str, generation: Generation, progress: Callable[[int, int], None] | None = None
     ) -> bool:
-        """Improve the indexes now, after what is being done behind."""
+        """Improve the indexes now, after background work."""
         ...
 
     @property
     def index_failure(self) -> ErrorInfo | None:
-        """Why a vector database could not be told of the last changes; they wait in the log."""
+        """Why the vector database could not be updated; the changes wait in the log."""
         ...
 
     def index_state(self, user_id: str) -> IndexState | None:
-        """How the vector database is doing that serves legs; None where there is none."""
+        """Return the state of the vector database that serves legs; None if there is none."""
         ...
 
     # ── checking and moving
 
     def verify(self, user_id: str, input_hash: Callable[[str, str], bytes], *, repair: bool = False) -> Verification:
-        """Check everything of a tenant; with `repair`, mend what can be made again."""
+        """Check all data of a tenant; with `repair`, rebuild what can be rebuilt."""
         ...
 
     def compact(self, user_id: str, *, scrub: bool = False) -> None:
-        """Give back the space of what was removed while others work on; with `scrub` leave no byte of it."""
+        """Free the space of removed data while others continue; with `scrub`, purge it completely."""
         ...
 
     def copy_side(self, user_id: str) -> Side:
-        """The tenant's library as one side of a copy to or from another store."""
+        """Return the tenant's library as one side of a copy between stores."""
         ...

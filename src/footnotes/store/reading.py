@@ -13,7 +13,7 @@ from footnotes.types import Block, Chunk
 
 
 def page_start(documents: Documents, user: str, document_id: str, page: int) -> int:
-    """Where the text of a page, counted from 1, begins in the canonical text."""
+    """Return the offset of a page, counted from 1, in the canonical text."""
     for part in documents.parts(user, document_id):
         for block in part.blocks:
             if block.page == page:
@@ -22,7 +22,7 @@ def page_start(documents: Documents, user: str, document_id: str, page: int) -> 
 
 
 def read_blocks(documents: Documents, user: str, document_id: str, start: int, end: int | None) -> Iterator[Block]:
-    """The blocks of a document that touch a span of its canonical text."""
+    """Yield the blocks of a document that overlap a span of its canonical text."""
     for part in documents.parts(user, document_id):
         if part.start + len(part.text) < start:
             continue
@@ -36,7 +36,7 @@ def read_blocks(documents: Documents, user: str, document_id: str, start: int, e
 def find_words(
     documents: Documents, user: str, document_id: str, words: str, limit: int
 ) -> list[tuple[int, int, int | None]]:
-    """Where words stand in a document, in any case and however they are broken into lines: start, end, page."""
+    """Find words in a document, ignoring case and line breaks; return start, end and page of each match."""
     wanted = re.compile(r"\s+".join(map(re.escape, words.split())), re.IGNORECASE)
     found: list[tuple[int, int, int | None]] = []
     for part in documents.parts(user, document_id) if words.split() else ():
@@ -51,7 +51,7 @@ def find_words(
 
 
 def read_chunks(documents: Documents, user: str, document_id: str) -> list[Chunk]:
-    """The chunks of a document, each with its language, or that of the document."""
+    """Return the chunks of a document, each with its own or the document's language."""
     language = documents.find(user, document_id).document.metadata.get("language")
     found = documents.chunks(user, document_id)
     return [replace(chunk, language=chunk.metadata.get("language", language)) for chunk in found]

@@ -1,4 +1,4 @@
-"""What passes between the stages and a store."""
+"""Records exchanged between the stages and a store."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from footnotes.types import Document, DocumentStatus, ErrorInfo, JobKind, Metada
 
 @dataclass(frozen=True, slots=True)
 class DocumentRow:
-    """A document with what only the store knows of it."""
+    """A document with data that only the store uses."""
 
     pk: int
     current: int | None
@@ -20,7 +20,7 @@ class DocumentRow:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """Everything derived with one embedding model, and the plan it was made by."""
+    """Everything derived with one embedding model, and the plan behind it."""
 
     pk: int
     user_id: str
@@ -34,9 +34,9 @@ class Generation:
 
 @dataclass(frozen=True, slots=True)
 class ChunkDraft:
-    """A chunk on its way into the store. `input_hash` names what is embedded: prefix and text.
+    """A chunk before it is stored. `input_hash` identifies the embedded text: prefix and text.
 
-    `parts` are the spans whose vectors make the chunk's; none where its whole text does.
+    `parts` are the spans whose vectors make the chunk's; empty if its whole text does.
     """
 
     index: int
@@ -55,7 +55,7 @@ class ChunkDraft:
 
 @dataclass(frozen=True, slots=True)
 class PendingChunk:
-    """A stored chunk that has no vector yet, with what is needed to make one."""
+    """A stored chunk without a vector, and the data to embed it."""
 
     index: int
     input_hash: bytes
@@ -69,7 +69,7 @@ class PendingChunk:
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
-    """A piece of long work to be written down: a run, or a file of one."""
+    """A job to record: a run, or a file of one."""
 
     kind: JobKind
     source: str
@@ -78,7 +78,7 @@ class NewJob:
 
 @dataclass(frozen=True, slots=True)
 class JobUpdate:
-    """How far a job is."""
+    """The progress of a job."""
 
     number: int
     stage: DocumentStatus
@@ -90,12 +90,12 @@ class JobUpdate:
 
 
 ChunkSpan: TypeAlias = tuple[int, int, int]
-"""A document by its key, and a span of its text."""
+"""A document's key and a span of its text."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredHit:
-    """A chunk as search shows it, before scores."""
+    """A chunk as search results show it, without scores."""
 
     key: int
     chunk_id: str
@@ -117,7 +117,7 @@ class StoredHit:
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """What is said of a document when a new version of it begins to be served."""
+    """The data of a document that a new version replaces when it is published."""
 
     mime: str
     title: str
@@ -130,13 +130,13 @@ class Publication:
 
 @dataclass(slots=True)
 class Draft:
-    """A document being written. Its buffers are emptied whenever the store has saved them.
+    """A document being written. The store empties its buffers whenever it has saved them.
 
-    With `publication` set the draft is complete: saving it makes this version the one that is served. `replaces`
-    is the document whose next version this is; `handle` belongs to the store, which also says whether the
-    document `waits` for vectors, and which other one it found to be nearly the same, by the sketch. Where another
-    writer is at the same document, the store writes nothing and says so: `elsewhere` is the key of the document that
-    is being made of the same bytes, `refused` the reason why the next version of one cannot be written now.
+    A draft with `publication` is complete: saving it publishes this version. `replaces` is the document whose next
+    version this is. `handle` belongs to the store, which also sets whether the document `waits` for vectors, and which
+    near-duplicate it found by the sketch. If another writer holds the document, the store writes nothing: `elsewhere`
+    is then the key of the document being made from the same bytes, `refused` the reason why a document's next version
+    cannot be written now.
     """
 
     collection: str
@@ -161,13 +161,13 @@ class Draft:
     refused: ErrorInfo | None = None
 
     def characters(self) -> int:
-        """How much text is buffered."""
+        """The number of buffered characters."""
         return sum(len(part.text) for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What tells that a file has not changed without reading it, and when that was noted."""
+    """Data to tell without reading that a file has not changed, and when it was recorded."""
 
     size: int
     mtime_ns: int
@@ -177,9 +177,9 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class KnownSource:
-    """A source the library knows. Without `document_id` it gave no document: an archive, or a file that failed.
+    """A known source. Without `document_id` it has no document: an archive, or a file that failed.
 
-    Of an entry of a source that is followed, `stamp` is the one it had and `follower` the name of that source.
+    For an entry of a synced source, `stamp` is its last stamp and `follower` the name of that source.
     """
 
     source: str
@@ -199,7 +199,7 @@ class KnownSource:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """How a source looked when it was read, and what could not be done with it."""
+    """The state of a source when it was read, and what failed."""
 
     source: str
     read_ns: int
@@ -211,7 +211,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that does not hold. `mendable` when a rebuild from the database puts it right."""
+    """A failed check. `mendable` if a rebuild from the database repairs it."""
 
     what: str
     mendable: bool
@@ -219,7 +219,7 @@ class Problem:
 
 @dataclass(slots=True)
 class Verification:
-    """What was checked and what did not hold."""
+    """The checks that were made, and those that failed."""
 
     checked: dict[str, int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
@@ -230,6 +230,6 @@ class Verification:
         return not self.problems
 
     def add(self, other: Verification) -> None:
-        """Take over what another check found."""
+        """Add the results of another check."""
         self.problems += other.problems
         self.repaired += other.repaired

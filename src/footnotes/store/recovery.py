@@ -1,4 +1,4 @@
-"""Puts right what writers that died left behind, and what a living one has not finished when it ends."""
+"""Recovers from writers that died, and cleans up after a live one that ends."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ NOBODY = 0
 
 
 def is_unfinished(database: Database, user_id: str, *, but_indexing: bool = False) -> bool:
-    """Whether there is anything to put right; `but_indexing` leaves out what waits for an index alone."""
+    """Return whether anything needs recovery; `but_indexing` ignores what only waits for an index."""
     with database.read(user_id) as cursor:
         return bool(cursor.value("is_unfinished", but_indexing=but_indexing))
 
 
 @retrying
 def recover(database: Database, user_id: str, holder: int = NOBODY) -> set[str]:
-    """Settle what dead writers were at, and what this one has not finished.
+    """Settle the unfinished work of dead writers and of this one.
 
     Returns the tenants whose indexes must catch up.
     """
@@ -29,9 +29,9 @@ def recover(database: Database, user_id: str, holder: int = NOBODY) -> set[str]:
 
 
 def settle(cursor: Cursor, holder: int) -> None:
-    """Drop half-written versions, and give every document a state in which it may stay.
+    """Drop half-written versions, and give every document a permanent state.
 
-    A text that is found already waits for its vectors, and the next writer goes on with them.
+    A published text without vectors stays waiting; the next writer continues with it.
     """
     stopped = Interrupted("the process that took it in ended before it was done").info()
     cursor.run("lock_recovery")
@@ -39,4 +39,4 @@ def settle(cursor: Cursor, holder: int) -> None:
     if cursor.run("settle_left_documents", holder=holder, error=packed_error(stopped)):
         cursor.run("bump")
     cursor.run("let_go_documents", holder=holder)
-    jobs.let_go(cursor, holder)
+    jobs.release(cursor, holder)

@@ -1,8 +1,8 @@
-"""A vector database beside a store: how it is kept up with the truth, and what is said while it is not.
+"""Keeps a vector database up to date with a store, and reports the state while it lags.
 
-The store is written first and loses nothing when the database is away. What changed waits in the change log, and is
-taken over in portions, oldest first: after each the database is marked, so that a catch-up that was cut off goes on
-where it stopped.
+The store is written first and loses nothing when the database is away. Changes wait in the change log, and are applied
+in portions, oldest first. After each portion the database is marked, so an interrupted catch-up continues where it
+stopped.
 """
 
 from __future__ import annotations
@@ -27,40 +27,40 @@ from footnotes.types import IndexState
 
 LEGS = ("dense", "lexical")
 _LOOK_SECONDS = 60.0
-"""So often an index that searches use is looked at, whether it still has what it was brought."""
+"""How often to check whether an index in use still has its content."""
 _DOUBT_SECONDS = 1.0
-"""So often at the most an index is asked, because it found nothing, whether it has anything."""
+"""The least time between checks of an index that found nothing, whether it has any content."""
 _SOON_SECONDS = 2.0
-"""So long somebody waits who deletes: what the database still has is not shown in any case."""
+"""How long a deletion waits for the database; its outdated results are never shown anyway."""
 T = TypeVar("T")
 
 _LOOKS = 5
-"""So often an index is compared with a store that others write to meanwhile."""
+"""How often to retry a comparison with a store that others write to."""
 
 
 def vector_database(settings: Settings) -> VectorDatabase | None:
-    """The vector database the settings name, if they name one."""
+    """Return the vector database of the settings, if they name one."""
     if not settings.index:
         return None
     if not settings.index_legs or (unknown := set(settings.index_legs) - set(LEGS)):
-        named = "none" if not settings.index_legs else repr(min(unknown))
+        name = "none" if not settings.index_legs else repr(min(unknown))
         raise ConfigError(
-            f"index_legs names {named}; a vector database serves legs",
+            f"index_legs names {name}; a vector database serves legs",
             remedy='Set index_legs to ["dense"] or ["dense", "lexical"], or leave index empty.',
         )
     scheme = settings.index.partition(":")[0].partition("+")[0]
     if ":" not in settings.index or scheme not in plugins.names("indexes"):
-        raise ConfigError(  # said without the address: it may hold a password
+        raise ConfigError(  # the address is left out: it may contain a password
             "the setting index is no address of a vector database",
             remedy='Write it as "qdrant://host:6333", "chroma://host:8000" or "chroma:FOLDER".',
         )
-    opened: VectorDatabase = plugins.find("indexes", scheme).opened(settings)
-    check_legs(settings, scheme, opened.legs)
-    return opened
+    database: VectorDatabase = plugins.find("indexes", scheme).opened(settings)
+    check_legs(settings, scheme, database.legs)
+    return database
 
 
 class RemoteKeeper:
-    """The indexes of a store in one vector database. `failure` is why it could not be kept up, if it could not."""
+    """The indexes of a store in one vector database. `failure` is why the last update failed, if it did."""
 
     def __init__(self, database: VectorDatabase, legs: Iterable[str], library: str, feed: ChangeFeed) -> None:
         self.legs = frozenset(legs)
@@ -70,7 +70,7 @@ class RemoteKeeper:
         self._feed = feed
         self._indexes: dict[int, RemoteIndex] = {}
         self._notes: dict[int, list[str]] = {}
-        """What had been lost and was brought again since the store was opened, by generation."""
+        """Losses that were refilled since the store was opened, by generation."""
         self._noted: set[int] = set()
         self._looked = _Pace(_LOOK_SECONDS, begins_now=True)
         self._doubted = _Pace(_DOUBT_SECONDS)
@@ -84,7 +84,7 @@ class RemoteKeeper:
         return self._database.address
 
     def close(self) -> None:
-        """Stop what is being done behind; the rest is done next time."""
+        """Stop background work; the rest is done next time."""
         self._stopping.set()
         filler = self._filler
         if filler is not None:
@@ -100,7 +100,7 @@ class RemoteKeeper:
             return self._indexes[generation.pk]
 
     def state(self, generation: Generation | None) -> IndexState:
-        """How far it has come, asked of the database now."""
+        """Return the progress of the index, asking the database now."""
         behind, failure = 0, self.failure
         if generation is not None:
             seen = self._feed.known(generation)
@@ -114,10 +114,10 @@ class RemoteKeeper:
         legs = tuple(leg for leg in LEGS if leg in self.legs)
         return IndexState(self.address, legs, behind, failure.info() if failure is not None else None)
 
-    # ── keeping up
+    # ── updates
 
     def catch_up(self, generation: Generation) -> int:
-        """Bring an index to the last change there is, and return it; raises what keeps the database from that."""
+        """Update an index to the last change, and return that. Raises if the database fails."""
         try:
             with self._unnamed(), self._feed.held(generation):
                 seq = self._filled(generation)
@@ -126,33 +126,33 @@ class RemoteKeeper:
             raise
         except (FootnotesError, _Stopped):
             raise
-        except Exception as error:  # whatever breaks in a database's client must not break what was written
+        except Exception as error:  # no error in a database's client may break a completed write
             self.failure = IndexFailed(f"the vector database broke off: {type(error).__name__}: {error}")
             raise self.failure from error
         self.failure = None
         return seq
 
     def attempt(self, generation: Generation) -> int:
-        """As `catch_up`; where that fails, the change the index is known to have seen. The rest waits in the log."""
+        """Like `catch_up`; on failure, return the last change known to be applied. The rest waits in the log."""
         try:
             return self.catch_up(generation)
         except (IndexFailed, StoreLocked):
             return self._feed.known(generation)
 
     def attempt_soon(self, generation: Generation) -> int:
-        """As `attempt`, for somebody who does not wait long: what takes longer is done behind."""
+        """Like `attempt`, but wait only briefly; the rest continues in the background."""
         if not self.catch_up_behind(generation).wait(_SOON_SECONDS) and self.failure is None:
             self.failure = IndexUnavailable("the vector database has not answered yet")
         return self._feed.known(generation)
 
     def catch_up_behind(self, generation: Generation) -> threading.Event:
-        """Catch up in a thread of its own, one generation after the other. Tells when this one was tried."""
+        """Catch up in a background thread, one generation after the other. The event is set after the attempt."""
         with self._guard:
-            _, tried = self._wanted.setdefault(generation.pk, (generation, threading.Event()))
+            _, attempt = self._wanted.setdefault(generation.pk, (generation, threading.Event()))
             if self._filler is None and not self._stopping.is_set():
                 self._filler = threading.Thread(target=self._fill_wanted, name="footnotes-remote-index")
                 self._filler.start()
-            return tried
+            return attempt
 
     def _fill_wanted(self) -> None:
         while True:
@@ -161,12 +161,12 @@ class RemoteKeeper:
                     self._filler = None
                     return
                 pk = next(iter(self._wanted))
-                generation, tried = self._wanted.pop(pk)
+                generation, attempt = self._wanted.pop(pk)
             self._fill_quietly(generation)
-            tried.set()
+            attempt.set()
 
     def behind(self, generation: Generation) -> int:
-        """How many documents the index is known to lack; where there are any, they are being brought."""
+        """Return how many documents the index is known to lack, and start to add them."""
         documents = self._lacking(generation)
         self.look_after(generation, behind=documents > 0)
         return documents
@@ -175,15 +175,15 @@ class RemoteKeeper:
         return self._feed.behind(generation, self._feed.known(generation))
 
     def look_after(self, generation: Generation, *, behind: bool) -> None:
-        """Called by searches: bring what is missing, and see now and then whether what was brought is still there."""
+        """Add what is missing, and check now and then that the content is still there. Called by searches."""
         due = self._looked.is_due(generation.pk)
         if behind or due:
             self.catch_up_behind(generation)
 
     def ask(self, generation: Generation, question: Callable[[RemoteIndex], T], nothing: T) -> T:
-        """What an index answers; `nothing` where it has not been brought anything yet: the search says what it lacks.
+        """Query an index. Returns `nothing` if it was never filled; the search reports what is missing.
 
-        One that is gone is made again, behind the search that found out.
+        An index that is gone is rebuilt in the background of the search that found out.
         """
         try:
             with self._unnamed():
@@ -198,29 +198,29 @@ class RemoteKeeper:
             raise
 
     def _see_that_it_is_there(self, generation: Generation) -> None:
-        """An index that answers nothing may have been emptied by somebody: its mark tells."""
+        """Check the mark of an index that found nothing, because it may have been cleared. Raises if it was."""
         known = self._feed.known(generation) if self._doubted.is_due(generation.pk) else 0
         if known and self.index(generation).refresh() < known:
             raise IndexMissing("the vector database has lost what it was brought; it is brought again")
 
     @contextmanager
     def _unnamed(self) -> Iterator[None]:
-        """Failures without the address: they are told to the caller, whose business it is not."""
+        """Remove the address from errors, because callers see them and need not know it."""
         try:
             yield
         except IndexFailed as failure:
             if self.address not in failure.message:
                 raise
-            said = failure.message.replace(f" at {self.address}", "").replace(self.address, "the vector database")
-            raise type(failure)(said, remedy=failure.remedy) from failure
+            message = failure.message.replace(f" at {self.address}", "").replace(self.address, "the vector database")
+            raise type(failure)(message, remedy=failure.remedy) from failure
 
     def fill_missing(self, generation: Generation) -> None:
-        """Before anything is written: a database that was chosen since, or was away, is brought what it lacks."""
+        """Fill an index before the first write, if the database is new or was away."""
         if self._lacking(generation):
             self.attempt(generation)
 
     def _fill_quietly(self, generation: Generation) -> None:
-        with suppress(FootnotesError, _Stopped):  # searches say what they lack
+        with suppress(FootnotesError, _Stopped):  # searches report what is missing
             self.catch_up(generation)
 
     def _filled(self, generation: Generation) -> int:
@@ -229,12 +229,12 @@ class RemoteKeeper:
         index = self.index(generation)
         seen = index.refresh()
         if seen > self._feed.last(generation):
-            # The library is younger than what was made of it: somebody went back to a copy of it.
+            # The library is older than its index: an older copy of the library was restored.
             index.clear()
             seen = 0
         known = self._feed.known(generation)
         if seen != known:
-            self._feed.reached(generation, seen)  # the process that filled it died, or what was there is gone
+            self._feed.reached(generation, seen)  # the process that filled it died, or its content is gone
         if seen < known:
             lost = f"vector database {self.address}: filled again after change {seen} (it had seen {known} before)"
             self._notes.setdefault(generation.pk, []).append(lost)
@@ -247,11 +247,11 @@ class RemoteKeeper:
             self._feed.reached(generation, seen)
             if first and generation.state == "serving":
                 self.promote_quietly(generation)
-            # Not before: each of many processes that search once, and end, brings a portion.
+            # Only now, so that each of many processes that search once and end adds a portion.
             self._stop_if_asked()
 
     def go_back(self, generation: Generation) -> None:
-        """Empty an index that has seen more than there is; of one that is away nothing is known."""
+        """Clear an index that is ahead of the store; one that cannot be reached is skipped."""
         with suppress(IndexFailed):
             index = self.index(generation)
             if index.refresh() > self._feed.last(generation):
@@ -268,18 +268,18 @@ class RemoteKeeper:
     # ── generations
 
     def note(self, generation: Generation) -> None:
-        """A generation is to be served from here: nothing of it is ready, or found, before it is on its index."""
+        """Record that this index serves a generation: no document is ready, or found, before the index has it."""
         if generation.pk not in self._noted:
             self._feed.note(generation)
             self._noted.add(generation.pk)
 
     def promote_quietly(self, generation: Generation) -> None:
-        """Tell those who look into the database from outside which generation serves. Nothing of ours needs it."""
+        """Show external readers of the database which generation serves. We do not need it ourselves."""
         with suppress(IndexFailed):
             self.index(generation).promote()
 
     def drop(self, generation: Generation) -> None:
-        """Empty the index of a generation that is gone; where the database is away, when it is back."""
+        """Clear the index of a dropped generation, now or when the database is back."""
         with self._guard:
             self._indexes.pop(generation.pk, None)
         try:
@@ -297,30 +297,30 @@ class RemoteKeeper:
     # ── checking
 
     def check(self, generation: Generation) -> list[Problem]:
-        """Compare what is on the index with what the store has."""
+        """Compare the index with the store."""
         name = f"vector database {self.address}"
         try:
             missing, extra = self._differences(generation)
         except IndexMissing as failure:
             return [Problem(f"{failure.message} ({failure.code})", mendable=True)]
-        except IndexFailed as failure:  # comparing fails again whenever it is tried: somebody else has to do something
+        except IndexFailed as failure:  # a repair would fail in the same way
             return [Problem(f"{failure.message} ({failure.code}). {failure.remedy}", mendable=False)]
         if not len(missing) and not len(extra):
             return []
         return [Problem(f"{name}: {len(missing)} chunks missing, {len(extra)} too many", mendable=True)]
 
     def verified(self, generation: Generation, *, repair: bool) -> Verification:
-        """What is wrong with the index; with `repair`, it is mended first where that is possible."""
+        """Return the problems of the index; with `repair`, repair it first if possible."""
         found = Verification(problems=self.check(generation))
         if repair and any(problem.mendable for problem in found.problems):
-            with suppress(IndexFailed):  # what is still wrong is found by the next check
+            with suppress(IndexFailed):  # the next check finds what is still wrong
                 found.repaired = self.mend(generation)
             found.problems = self.check(generation)
         found.repaired = [*self._notes.get(generation.pk, []), *found.repaired]
         return found
 
     def mend(self, generation: Generation) -> list[str]:
-        """Bring what is missing, and take out what is too much. Says what was done."""
+        """Add missing chunks and remove extra ones. Return what was done."""
         missing, extra = self._differences(generation)
         with self._feed.held(generation):
             index = self.index(generation)
@@ -333,25 +333,25 @@ class RemoteKeeper:
         return [f"vector database: {len(missing)} chunks brought, {len(extra)} taken out"] if changed else []
 
     def compact(self, generation: Generation) -> None:
-        """Leave no byte of what was removed, where that is in our hands: the files of a server are its owner's."""
+        """Purge removed data from files that are ours; a server's files are left to its owner."""
         self.catch_up(generation)
         with self._feed.held(generation):
             self.index(generation).compact()
 
     def _differences(self, generation: Generation) -> tuple[Keys, Keys]:
-        """What is missing on the index, and what is too much, when it has seen all changes."""
+        """Return missing and extra chunks of the index after it has applied all changes."""
         for _ in range(_LOOKS):
             with self._feed.held(generation):
                 seq = self._filled(generation)
                 feed, keys = self._feed.keys(generation), self.index(generation).keys()
             missing, extra = np.setdiff1d(feed, keys), np.setdiff1d(keys, feed)
-            if seq == self._feed.last(generation):  # else somebody wrote meanwhile
+            if seq == self._feed.last(generation):  # otherwise there was a write meanwhile
                 break
         return missing, extra
 
 
 class _Pace:
-    """Says of a generation when something is due that is done now and then."""
+    """Tells per generation when a periodic task is due."""
 
     def __init__(self, seconds: float, *, begins_now: bool = False) -> None:
         self._seconds = seconds
@@ -360,7 +360,7 @@ class _Pace:
         self._guard = threading.Lock()
 
     def is_due(self, pk: int) -> bool:
-        """Whether it is due; then it counts as done."""
+        """Return whether the task is due, and count it as done if so."""
         now = time.monotonic()
         with self._guard:
             last = self._last.setdefault(pk, now if self._begins_now else now - self._seconds)

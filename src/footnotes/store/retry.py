@@ -1,4 +1,4 @@
-"""Writers that meet: two that wait for each other, or make the same row at once. One of them begins again."""
+"""Retries when writers conflict: two that wait for each other, or create the same row at once."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Arguments = ParamSpec("Arguments")
 
 
 class WritersMet(StoreLocked):
-    """The database stopped one of two writers. The transaction may be tried again at once."""
+    """The database aborted one of two writers. The transaction may be retried at once."""
 
 
 def retry(attempt: Callable[[], Result]) -> Result:
-    """Try again where writers met. An attempt is one transaction, or may be repeated."""
+    """Retry an attempt after a conflict. It must be one transaction, or safe to repeat."""
     for _ in range(ATTEMPTS - 1):
         try:
             return attempt()
@@ -28,10 +28,10 @@ def retry(attempt: Callable[[], Result]) -> Result:
 
 
 def retrying(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """A function that is called again where writers met."""
+    """Wrap a function to be called again after a conflict."""
 
     @wraps(function)
-    def call(*arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
-        return retry(lambda: function(*arguments, **named))
+    def call(*arguments: Arguments.args, **options: Arguments.kwargs) -> Result:
+        return retry(lambda: function(*arguments, **options))
 
     return call

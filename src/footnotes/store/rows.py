@@ -1,4 +1,4 @@
-"""Rows of a database → the types of Footnotes. Columns have the same names in both dialects, JSON is text."""
+"""Converts rows of a database to our types. Both dialects use the same column names, and JSON as text."""
 
 from __future__ import annotations
 
@@ -75,13 +75,13 @@ def hit_row(row: Row, text: str) -> StoredHit:
 
 
 def origin_of(row: Row) -> dict[str, str]:
-    """What the metadata of every chunk says of its file: type, checksum and time of ingest."""
+    """Return the metadata of every chunk about its file: type, checksum and time of ingest."""
     return {"mime": row["mime"], "checksum": row["file_hash"], "ingested_at": row["ingested_at"]}
 
 
 @lru_cache(maxsize=1_024)
 def _unpacked(packed: str) -> dict[str, object]:
-    """Metadata repeats from hit to hit. Callers copy it."""
+    """Decode metadata, cached because it repeats from hit to hit. Callers copy it."""
     unpacked: dict[str, object] = json.loads(packed)
     return unpacked
 
@@ -145,13 +145,13 @@ def known_from(row: Row) -> KnownSource:
 
 
 def span_from(row: Row, what: str) -> tuple[int, int] | None:
-    """The first and last page, or line, where they are known."""
+    """Return the first and last page or line, if known."""
     first = row[f"{what}_first"]
     return None if first is None else (first, row[f"{what}_last"])
 
 
 def parts_from(packed: str | None) -> tuple[tuple[int, int], ...]:
-    """The spans whose vectors make a chunk's."""
+    """Return the spans whose vectors make a chunk's."""
     return tuple((first, last) for first, last in json.loads(packed)) if packed else ()
 
 

@@ -1,4 +1,4 @@
-"""What is known of sources: how they looked when they were read, where they went, that they are gone."""
+"""Records on sources: their state when last read, moves and removals."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from footnotes.store import documents
 from footnotes.store.core import Core
 from footnotes.store.database import Cursor
-from footnotes.store.naming import label_of, name_of, renamed_title
+from footnotes.store.naming import label_of, name_of, rename_title
 from footnotes.store.records import DocumentRow, KnownSource, Origin
 from footnotes.store.retry import retrying
 from footnotes.store.rows import known_from, packed_error
 
 
 class Sources:
-    """Sources of one tenant's collection. The caller holds the library for writing where anything is changed."""
+    """Sources in one tenant's collection. The caller holds the library for writing to change anything."""
 
     def __init__(self, store: Core, user_id: str, collection: str) -> None:
         self._store = store
@@ -22,20 +22,20 @@ class Sources:
         self._collection = collection
 
     def below(self, prefix: str) -> dict[str, KnownSource]:
-        """Every known source whose name begins with the prefix."""
+        """Return every known source whose name begins with the prefix."""
         after = prefix[:-1] + chr(ord(prefix[-1]) + 1)
         with self._store.database.read(self._user_id) as cursor:
             rows = cursor.all("known_below", collection=self._collection, first=prefix, after=after)
         return {known.source: known for known in map(known_from, rows)}
 
     def version(self, source: str) -> tuple[str | None, str | None]:
-        """The entity tag and the date a server gave when the source was fetched last."""
+        """Return the entity tag and the date from the server's last response for the source."""
         with self._store.database.read(self._user_id) as cursor:
             row = cursor.one("origin_version", collection=self._collection, source=source)
         return (None, None) if row is None else (row["etag"], row["modified"])
 
     def note(self, seen: Iterable[Origin], made_by: str) -> None:
-        """Remember how sources looked."""
+        """Record the state of sources."""
         rows = {each.source: self._row(each, made_by) for each in seen}
         if rows:
             with self._store.database.write(self._user_id) as cursor:
@@ -58,9 +58,9 @@ class Sources:
 
     @retrying
     def move(self, moves: Mapping[str, tuple[str, str]]) -> None:
-        """Let documents follow their files, all at once, so that two may also change places.
+        """Move documents with their files, all at once, so that two may also swap places.
 
-        The keys are the sources before; the values the sources and the file names after.
+        The keys are the old sources; the values the new sources and file names.
         """
         with self._store.changing(self._user_id) as cursor:
             rows = {old: documents.find_by_source(cursor, self._collection, old) for old in moves}
@@ -75,7 +75,7 @@ class Sources:
 
     @retrying
     def forget(self, sources: Sequence[str]) -> None:
-        """Sources that lead nowhere any more. A document goes with its last one, else it is known by another."""
+        """Remove sources. A document is deleted with its last source, otherwise renamed to another one."""
         gone = False
         with self._store.changing(self._user_id) as cursor:
             for source in sources:
@@ -94,9 +94,9 @@ class Sources:
 
     @retrying
     def mend_names(self, changed: Collection[str]) -> None:
-        """Name documents by a source they still have; one whose last source has other content now goes.
+        """Name documents by a source they still have; delete those whose last source has other content now.
 
-        Of two files with the same bytes one may have got other ones, and with them a document of its own.
+        One of two files with the same bytes may have changed, and have a document of its own now.
         """
         with self._store.database.read(self._user_id) as cursor:
             if not cursor.all("misnamed_documents", collection=self._collection):
@@ -111,8 +111,8 @@ class Sources:
         self._store.after_change(self._user_id, removed=True)
 
     def _rename(self, cursor: Cursor, row: DocumentRow, source: str, filename: str) -> None:
-        """Another source and file name. A title that was the file's name follows; what was embedded stays."""
-        title = renamed_title(row.document.title, row.document.filename, filename)
+        """Change source and file name. A title equal to the old file name changes too; embedded texts stay."""
+        title = rename_title(row.document.title, row.document.filename, filename)
         cursor.run("rename_document", document=row.pk, source=source, filename=filename, title=title)
         (renamed,) = documents.locked(cursor, [row.document.id])
         documents.put_facets(cursor, [renamed])

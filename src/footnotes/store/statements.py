@@ -1,8 +1,8 @@
 """Reads .sql files: migrations in order, and queries by name.
 
-A query begins with a line `-- name: find(user_id, id)`. The names in parentheses are what `$1`, `$2`, … (PostgreSQL) or
-`?1`, `?2`, … (SQLite) stand for, in this order. A line `-- fragment: columns` begins a piece of SQL that queries of the
-same folder name in braces.
+A query begins with a line `-- name: find(user_id, id)`. The names in parentheses are the parameters `$1`, `$2`, …
+(PostgreSQL) or `?1`, `?2`, … (SQLite), in this order. A line `-- fragment: columns` begins a piece of SQL that queries
+of the same folder insert by its name in braces.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Query:
 
 @cache
 def load_queries(package: str, *files: str) -> dict[str, Query]:
-    """Every query of the .sql files in a package, or of those named, under its name."""
+    """Load the queries of a package's .sql files, or of the named files, by name."""
     found: dict[str, Query] = {}
     fragments: dict[str, str] = {}
     for item in resources.files(package).iterdir():
@@ -37,7 +37,7 @@ def load_queries(package: str, *files: str) -> dict[str, Query]:
 
 
 def migrations(package: str) -> list[tuple[int, str]]:
-    """Numbered migrations, oldest first."""
+    """Return the numbered migrations, oldest first."""
     folder = resources.files(package) / "migrations"
     found = [(int(item.name.split("_")[0]), item.read_text("utf-8")) for item in folder.iterdir() if _is_sql(item)]
     return sorted(found)

@@ -1,4 +1,4 @@
-"""Canonical text in pieces of equal length, or whole in the row of its document, and the blocks over it."""
+"""Canonical text in pieces of equal length, or whole in the document's row, and its blocks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PIECES_AT_ONCE = 64
 
 @dataclass(slots=True)
 class TextRows:
-    """Rows of texts and parts, to be written together."""
+    """Rows of texts and parts, to be written in one go."""
 
     texts: list[dict[str, Any]] = field(default_factory=list)
     parts: list[dict[str, Any]] = field(default_factory=list)
@@ -29,7 +29,7 @@ class TextRows:
 
 @dataclass(slots=True)
 class TextWriter:
-    """Makes rows of parts as they come. Those of an attempt that failed are made again from a copy."""
+    """Converts parts to rows as they come. A failed attempt is repeated from a copy."""
 
     version: int
     piece: int = 0
@@ -37,7 +37,7 @@ class TextWriter:
     cutter: PieceCutter = field(default_factory=PieceCutter)
 
     def add_part(self, part: Part, rows: TextRows) -> None:
-        """The blocks of a part alone, for a text that is kept whole."""
+        """Add only the blocks of a part, for a text that is stored whole."""
         row = {"version": self.version, "number": self.part, "start": part.start, "length": len(part.text)}
         rows.parts.append({**row, "blocks": pack_blocks(part.blocks)})
         self.part += 1
@@ -57,7 +57,7 @@ class TextWriter:
 
 
 class SpanReader:
-    """`canonical_text[start:end]` of a version, for spans that come in order: pieces are read many at a time."""
+    """Reads `canonical_text[start:end]` of a version for spans in order: many pieces per query."""
 
     def __init__(self, cursor: Cursor, version: int, *, ahead: int = _PIECES_AT_ONCE * PIECE) -> None:
         self._cursor = cursor
@@ -86,17 +86,17 @@ class SpanReader:
 
 
 def _follow(rows: list[Row], first: int) -> bool:
-    """Whether no piece is missing in between; a text that is kept whole has none."""
+    """Return whether no piece is missing in between; a text stored whole has no pieces."""
     return all(row["number"] in (-1, first + place) for place, row in enumerate(rows))
 
 
 def read_span(cursor: Cursor, version: int, start: int, end: int) -> str:
-    """`canonical_text[start:end]`, reading no more than it needs."""
+    """Return `canonical_text[start:end]`, reading no more than needed."""
     return SpanReader(cursor, version, ahead=0).read(start, end)
 
 
 def read_parts(database: Database, user_id: str, version: int) -> Iterator[Part]:
-    """The parts as the parser gave them, some at a time: a document may be larger than memory."""
+    """Yield the parsed parts in batches, because a document may be larger than memory."""
     after = -1
     while True:
         with database.snapshot(user_id) as cursor:
@@ -111,8 +111,8 @@ def read_parts(database: Database, user_id: str, version: int) -> Iterator[Part]
 
 
 def _replaced(version: int) -> StoreLocked:
-    said = f"version {version} of a text was replaced or deleted while it was read"
-    return StoreLocked(said, remedy="Read it again.")
+    message = f"version {version} of a text was replaced or deleted while it was read"
+    return StoreLocked(message, remedy="Read it again.")
 
 
 def _part(cursor: Cursor, version: int, row: Row) -> Part:

@@ -1,4 +1,4 @@
-"""Vectors: which inputs lack one, and the documents that wait for theirs."""
+"""Vectors: inputs that lack one, and documents that wait for theirs."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ class Vectors:
         self._core = core
 
     def missing(self, user_id: str, generation: Generation, hashes: Iterable[bytes]) -> list[bytes]:
-        """Which inputs have not been embedded by the generation's model yet, each once, in order."""
+        """Return the inputs that the generation's model has not embedded yet, each once, in order."""
         return self._core.missing_vectors(user_id, generation, list(hashes))
 
     def save(self, user_id: str, generation: Generation, hashes: Sequence[bytes], vectors: NDArray[np.float32]) -> None:
         self._core.save_vectors(user_id, generation, hashes, vectors)
 
     def waiting(self, user_id: str) -> list[int]:
-        """Documents that are found by their words and wait for their vectors, oldest first."""
+        """Return documents with published text that wait for their vectors, oldest first."""
         with self._core.database.read(user_id) as cursor:
             return waiting.listed(cursor)
 
     @retrying
     def claim(self, user_id: str) -> list[int]:
-        """Some or all of those that wait and that nobody else is at: they are the caller's to embed now."""
+        """Claim waiting documents that no other writer holds, for the caller to embed now."""
         with self._core.database.write(user_id) as cursor:
             return waiting.claim(cursor, self._core.holder(user_id))
 
@@ -43,26 +43,26 @@ class Vectors:
             return waiting.count_chunks(cursor)
 
     def inputs(self, user_id: str, generation: Generation, pk: int, *, after: int, limit: int) -> list[PendingChunk]:
-        """What is still to be embedded of a document, in order, beginning after a chunk."""
+        """Return the inputs of a document that lack vectors, in order, after a given chunk."""
         with self._core.database.snapshot(user_id) as cursor:
             return waiting.inputs(cursor, generation, pk, after, limit)
 
     def inputs_of_small(
         self, user_id: str, generation: Generation, pks: Sequence[int], *, most: int
     ) -> dict[int, list[PendingChunk]]:
-        """What is still to be embedded of those documents that have at most so many chunks; others are left out."""
+        """Return the inputs that lack vectors for documents of at most `limit` chunks; others are left out."""
         with self._core.database.snapshot(user_id) as cursor:
             return waiting.inputs_of_small(cursor, generation, pks, most)
 
     @retrying
     def set_waiting(self, user_id: str, status: DocumentStatus, error: ErrorInfo | None = None) -> None:
-        """Say of the documents that wait whether somebody is at it, and if not, why."""
+        """Set the status of waiting documents: whether a writer is embedding them, and if not, why."""
         with self._core.database.write(user_id) as cursor:
             waiting.set_all(cursor, self._core.holder(user_id), status, error)
 
     @retrying
     def finish(self, user_id: str, generation: Generation, pks: Sequence[int]) -> None:
-        """All vectors of these documents are saved: they become ready."""
+        """Mark these documents as ready, now that all their vectors are saved."""
         with self._core.database.write(user_id) as cursor:
             waiting.finish(cursor, self._core.holder(user_id), generation, pks)
         self._core.publish(user_id, generation)

@@ -1,4 +1,4 @@
-"""Compares what is stored: texts with chunks, chunks with the hashes of what was embedded, and with their vectors."""
+"""Checks stored data: texts against chunks, chunks against their input hashes and vectors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HashOf = Callable[[str, str], bytes]
 
 
 def check_text(database: Database, generation: Generation, hash_of: HashOf) -> Iterator[Problem | int]:
-    """Every chunk's text against its document and its hash; yields 1 for each that holds."""
+    """Check every chunk's text against its document and its hash; yields 1 for each valid one."""
     after = 0
     while True:
         with database.snapshot(generation.user_id) as cursor:
@@ -42,7 +42,7 @@ def _check(cursor: Cursor, row: Row, hash_of: HashOf) -> Problem | int:
 
 
 def check_vectors(database: Database, generation: Generation) -> Iterator[Problem]:
-    """`ready` means that every chunk has a vector of the generation's dimensions."""
+    """Check that every chunk of a `ready` document has a vector of the generation's dimensions."""
     with database.read(generation.user_id) as cursor:
         row = cursor.one("wrong_vectors", **_vectors(generation))
     assert row is not None
@@ -53,7 +53,7 @@ def check_vectors(database: Database, generation: Generation) -> Iterator[Proble
 
 
 def drop_misfit_vectors(database: Database, generation: Generation) -> list[str]:
-    """Remove vectors of another length than their model's, and let their documents wait for new ones."""
+    """Remove vectors whose length differs from their model's, and let their documents wait for new ones."""
     with database.write(generation.user_id) as cursor:
         if not (dropped := cursor.run("drop_misfit_vectors", **_vectors(generation))):
             return []

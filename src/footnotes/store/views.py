@@ -1,4 +1,4 @@
-"""What one search asks of a store, and what it gets: one call, one state, whatever is behind it."""
+"""The questions of a search to a store, and its answers: one call and one state, whatever the store is."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Ranks: TypeAlias = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Symbols:
-    """The names of code a question has: as they are written, and the terms that stand for each of them whole."""
+    """The names of code in a question: as written, and the terms for whole names."""
 
     names: tuple[str, ...] = ()
     terms: tuple[str, ...] = ()
@@ -30,12 +30,11 @@ NO_SYMBOLS = Symbols()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is looked for.
+    """The query of a search.
 
-    `terms` is how often the question says each of them; without a lexical leg it is None. `vector` gives the question's
-    vector, or raises what kept it from being made; without a dense leg it is None. Each leg lists up to `depth` chunks.
-    About `reading` of them will be read, `per_document` of any document. `smooths` says whether their vectors are
-    wanted too.
+    `terms` counts each term in the question; None without a lexical leg. `vector` returns the question's vector, or
+    raises the error of the embedder; None without a dense leg. Each leg lists up to `depth` chunks. About `reading` of
+    them will be read, `per_document` of any document. `smooths` asks for their vectors as well.
     """
 
     terms: Mapping[str, float] | None
@@ -50,10 +49,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class LegCandidates:
-    """How a leg went, and what it says of every candidate.
+    """A leg's status, and its results for every candidate.
 
-    `ranks` counts from 1, and is 0 for those the leg did not list; `scores` is exact, and NaN for those the leg does
-    not know. Both are None where the leg did not run.
+    `ranks` counts from 1; 0 means not listed by the leg. `scores` are exact; NaN means unknown to the leg. Both are
+    None if the leg did not run.
     """
 
     leg: Leg
@@ -63,11 +62,11 @@ class LegCandidates:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """All that the legs found, by key.
+    """All results of the legs, by key.
 
-    `bound` is the highest lexical score any chunk could have, `words` how many of the question's terms some chunk has,
-    `chunks` how many chunks there are. `defining` are those that define a name the question has, `using` those that
-    hold one. `places` gives the documents and spans of some of the keys; one without a place is served no more.
+    `bound` is the highest possible lexical score, `words` counts the question's terms that occur in any chunk, `chunks`
+    counts all chunks. `defining` are the chunks that define a name in the question, `using` those that contain one.
+    `places` returns documents and spans of keys; a key without a place is no longer published.
     """
 
     keys: Sequence[int]
@@ -83,11 +82,11 @@ class Candidates:
 
 
 class SearchView(Protocol):
-    """One tenant's library at one moment, for one search. The retriever knows nothing else of a store."""
+    """One tenant's library at one moment, for one search. The retriever uses nothing else of a store."""
 
     @property
     def embedder(self) -> str:
-        """The name of the model the vectors were made with; empty when there are none."""
+        """The name of the embedding model; empty if there are no vectors."""
         ...
 
     @property
@@ -95,11 +94,11 @@ class SearchView(Protocol):
 
     @property
     def stamp(self) -> str:
-        """The generation and its last change: differs whenever a search may find something else."""
+        """The generation and its last change: differs whenever a search may have other results."""
         ...
 
     def is_current(self) -> bool:
-        """Whether what was found is still what is served; else the caller begins again."""
+        """Return whether the results are still current; if not, the caller starts again."""
         ...
 
     def chunk_count(self) -> int: ...
@@ -107,9 +106,9 @@ class SearchView(Protocol):
     def document_frequency(self, term: str) -> int: ...
 
     def candidates(self, question: Question) -> Candidates:
-        """Run the legs a question asks for, within its filter."""
+        """Run the requested legs within the filter."""
         ...
 
     def hits(self, keys: Sequence[int]) -> list[StoredHit]:
-        """Candidates to show, those that are still served, in the order asked for."""
+        """Return the given chunks that still exist, in the given order."""
         ...

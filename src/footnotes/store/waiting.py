@@ -1,4 +1,4 @@
-"""Documents whose text is served while their vectors are still to be made."""
+"""Documents whose text is published while their vectors are missing."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from footnotes.types import DocumentStatus, ErrorInfo
 
 
 def listed(cursor: Cursor) -> list[int]:
-    """The documents that wait, oldest first."""
+    """Return the waiting documents, oldest first."""
     return [row["pk"] for row in cursor.all("waiting_documents")]
 
 
 def claim(cursor: Cursor, holder: int) -> list[int]:
-    """Some or all of those that wait and that nobody living is at: they are the writer's now."""
+    """Claim waiting documents that no live writer holds."""
     return sorted(row["pk"] for row in cursor.all("claim_waiting", holder=holder))
 
 
 def count_chunks(cursor: Cursor) -> int:
-    """How many chunks they have; some of them may have vectors already."""
+    """Count their chunks; some may have vectors already."""
     return int(cursor.value("waiting_chunks"))
 
 
 def inputs(cursor: Cursor, generation: Generation, pk: int, after: int, limit: int) -> list[PendingChunk]:
-    """What is still to be embedded of a document, in order, beginning after a chunk."""
+    """Return the inputs of a document that lack vectors, in order, after a given chunk."""
     wanted = {"generation": generation.pk, "model": generation.model, "document": pk}
     rows = cursor.all("inputs_without_vector", **wanted, after=after, limit=limit)
     reader = SpanReader(cursor, rows[0]["version"]) if rows else None
@@ -38,7 +38,7 @@ def inputs(cursor: Cursor, generation: Generation, pk: int, after: int, limit: i
 def inputs_of_small(
     cursor: Cursor, generation: Generation, pks: Sequence[int], most: int
 ) -> dict[int, list[PendingChunk]]:
-    """What is still to be embedded of those documents that have few chunks, in order; the others are left out."""
+    """Return the inputs that lack vectors for documents with few chunks, in order; others are left out."""
     wanted = {"generation": generation.pk, "model": generation.model, "documents": list(pks)}
     large = {row["pk"] for row in cursor.all("large_documents", documents=list(pks), most=most)}
     found: dict[int, list[PendingChunk]] = {pk: [] for pk in pks if pk not in large}
@@ -65,12 +65,12 @@ def _input(row: Row, reader: SpanReader | None) -> PendingChunk:
 
 
 def set_all(cursor: Cursor, holder: int, status: DocumentStatus, error: ErrorInfo | None) -> None:
-    """Say of the documents a writer is at, or nobody, whether somebody is, and if not, why."""
+    """Set the status of documents held by a writer or by none: whether one is embedding them, and if not, why."""
     cursor.run("set_waiting", holder=holder, status=status, error=packed_error(error))
 
 
 def finish(cursor: Cursor, holder: int, generation: Generation, pks: Sequence[int]) -> None:
-    """Their vectors are there: those that have all of them are ready, or will be when the indexes have them."""
+    """Mark documents with all vectors as ready, or as indexing until the indexes have them."""
     keys = list(pks)
     if cursor.run("finish_waiting", holder=holder, generation=generation.pk, documents=keys):
         cursor.run("bump")

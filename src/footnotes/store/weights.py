@@ -1,9 +1,9 @@
-"""Terms of a chunk → their BM25 weights, each at a place that a hash of field and term names.
+"""BM25 weights of a chunk's terms, each at a place given by a hash of field and term.
 
-A weight is tf · (k1 + 1) / (tf + k1 · (1 - b + b · length / average)), the part of BM25 that belongs to the chunk; the
-inverse document frequency belongs to the question. So a score is one inner product, which databases know how to do.
-Text, title, sections and names are fields with statistics of their own, as in the embedded index: the same term has a
-place for each.
+A weight is tf · (k1 + 1) / (tf + k1 · (1 - b + b · length / average)), the chunk's part of BM25; the inverse document
+frequency belongs to the question. A score is then one inner product, which databases can compute.
+Text, title, sections and names are fields with separate statistics, as in the embedded index: a term has a place in
+each.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from footnotes.store.lexemes import Terms
 
 K1, B = 1.2, 0.75
 PLACES = 1_000_000_000
-"""The most places a sparsevec may have: two of a million terms share one in about a thousand cases."""
+"""The most places in a sparsevec: of a million terms, about one in a thousand shares a place with another."""
 MAX_TERM_BYTES = 512
 """Longer terms are cut; PostgreSQL allows 2,046 bytes."""
 REMEMBERED = 500_000
-"""Places remembered for each field before the memory is emptied."""
+"""Places cached per field before the cache is cleared."""
 FIELDS = tuple(FIELD_WEIGHTS)
 
 
 @dataclass(frozen=True, slots=True)
 class Averages:
-    """Terms in each field of a chunk, on average over a generation."""
+    """The mean number of terms per field of a chunk, over a generation."""
 
     body: float = 1.0
     title: float = 1.0
@@ -38,22 +38,22 @@ class Averages:
 
 
 def lengths_of(terms: Terms) -> tuple[int, ...]:
-    """How many terms each field has, in the order of the fields."""
+    """Return the number of terms in each field, in the order of the fields."""
     return tuple(len(getattr(terms, field)) for field in FIELDS)
 
 
 def averages_of(lengths: Sequence[Sequence[int]]) -> Averages:
-    """The averages of some chunks."""
+    """Return the averages over some chunks."""
     return Averages(*(max(sum(column) / len(lengths), 1.0) for column in zip(*lengths, strict=True)))
 
 
 def counts_of(terms: Terms) -> dict[str, Mapping[str, int]]:
-    """How often each term stands in each field that has any."""
+    """Count the terms in each field that has any."""
     return {field: _count(words) for field in FIELDS if (words := getattr(terms, field))}
 
 
 def weights_of(counts: Mapping[str, Mapping[str, int]], terms: Terms, averages: Averages) -> dict[int, float]:
-    """The weights of counted terms, by place."""
+    """Return the weights of counted terms, by place."""
     weights: dict[int, float] = {}
     for field, found in counts.items():
         weights.update(_weights(_PLACES[field], found, len(getattr(terms, field)), getattr(averages, field)))
@@ -63,22 +63,22 @@ def weights_of(counts: Mapping[str, Mapping[str, int]], terms: Terms, averages: 
 def question_weights(
     terms: Mapping[str, float], chunks: float, frequency: Callable[[str, str], float]
 ) -> dict[int, float]:
-    """What a question's terms weigh: how often it says each, times its rarity in the field, times the field's weight.
+    """Return the weights of a question's terms: count in the question · rarity in the field · weight of the field.
 
-    `frequency` says how many chunks have a term in a field. Two terms may share a place: then their weights are added.
+    `frequency` returns the number of chunks with a term in a field. If two terms share a place, their weights add up.
     """
     weights: dict[int, float] = {}
-    for term, said in terms.items():
+    for term, number in terms.items():
         for field, of_field in FIELD_WEIGHTS.items():
             found = frequency(field, term)
             if found > 0:
                 at = place(field, term)
-                weights[at] = weights.get(at, 0.0) + said * rarity(chunks, found) * of_field
+                weights[at] = weights.get(at, 0.0) + number * rarity(chunks, found) * of_field
     return weights
 
 
 def rarity(chunks: float, found: float) -> float:
-    """The inverse document frequency of BM25, as in Lucene; counts that lag a little must not break it."""
+    """Return BM25's inverse document frequency, as in Lucene; safe if the counts lag a little."""
     return math.log(1 + max(chunks - found + 0.5, 0.5) / (found + 0.5))
 
 
@@ -89,7 +89,7 @@ def _weights(places: _Places, counts: Mapping[str, int], length: int, average: f
 
 
 class _Places(dict[str, int]):
-    """Where the weights of terms stand, of one field; each is computed once."""
+    """The places of one field's weights, each computed once."""
 
     def __init__(self, field: str) -> None:
         super().__init__()
@@ -107,12 +107,12 @@ _PLACES = {field: _Places(letter) for field, letter in zip(FIELDS, "btsn", stric
 
 
 def place(field: str, term: str) -> int:
-    """Where the weight of a term in a field stands."""
+    """Return the place of a term's weight in a field."""
     return _PLACES[field][cut(term)]
 
 
 def cut(term: str) -> str:
-    """The term as it is stored: without NUL, and not longer than a lexeme may be."""
+    """Return the term as stored: without NUL, and cut to the length of a lexeme."""
     term = term.replace("\x00", "\ufffd")
     if len(term) * 4 <= MAX_TERM_BYTES:
         return term

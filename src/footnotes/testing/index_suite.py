@@ -131,14 +131,14 @@ def _begin(library: Library) -> None:
 def _change(library: Library) -> dict[str, str]:
     """Add, replace, delete and change metadata. Returns the ids of new and replaced documents."""
     changed = {f"new{number}": put(library, 10 + number, metadata={"state": "new"}) for number in range(3)}
-    changed["replaced"] = put(library, 1, said=" It was replaced by quokkas.", metadata={"state": "new"})
+    changed["replaced"] = put(library, 1, extra=" It was replaced by quokkas.", metadata={"state": "new"})
     library.delete(next(document.id for document in library.documents() if document.filename == "2.md"))
     put(library, 3, metadata={"state": "described again"})
     return changed
 
 
 def _check_changed(library: Library, leg: str) -> None:
-    """As if nothing had been."""
+    """Check that the outage left no trace."""
     assert {document.filename for document in library.documents()} == {f"{n}.md" for n in (0, 1, 3, 4, 5, 10, 11, 12)}
     for state, numbers in {"new": (1, 10, 11, 12), "old": (0, 4, 5), "described again": (3,)}.items():
         hits = library.search("common", mode=leg, where={"state": state}, limit=50).hits
@@ -182,8 +182,8 @@ class CatchingUp:
             self._check_away(index, library, changed)
             index.start()
             until = time.monotonic() + _SECONDS
-            while (said := library.search("common").legs[index.leg]).status != "ok":
-                assert time.monotonic() < until, said
+            while (state := library.search("common").legs[index.leg]).status != "ok":
+                assert time.monotonic() < until, state
                 time.sleep(0.1)
             check_whole(index, library)
             _check_changed(library, index.leg)
@@ -236,7 +236,7 @@ def _deleted(library: Library, document: str) -> None:
 
 
 def _replaced(library: Library, document: str) -> None:
-    put(library, 7, said=" A quiet text.", filename="quiet.md", source="victim", metadata={"note": "none"})
+    put(library, 7, extra=" A quiet text.", filename="quiet.md", source="victim", metadata={"note": "none"})
 
 
 _WAYS: dict[str, Callable[[Library, str], None]] = {"deleted": _deleted, "replaced": _replaced}
@@ -294,7 +294,7 @@ class Leaving:
             put(library, number)
         before = set(index.truth(library))
         about = {"note": CANARY, "tags": [CANARY]}
-        document = put(library, 6, said=_SAID, filename=f"{CANARY}.md", source="victim", metadata=about)
+        document = put(library, 6, extra=_SAID, filename=f"{CANARY}.md", source="victim", metadata=about)
         rows = [vector for key, (_, vector) in index.truth(library).items() if key not in before]
         return document, [row for row in rows if row is not None]
 

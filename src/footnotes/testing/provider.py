@@ -94,9 +94,9 @@ def says(
 ) -> Action:
     """Streams a text word by word, and calls of tools: `{"name": …, "arguments": {…}}`."""
 
-    def act(handler: _Handler, asked: Asked) -> None:
+    def act(handler: _Handler, request: Asked) -> None:
         handler.begin("text/event-stream")
-        if events := _dialect(asked.path):
+        if events := _dialect(request.path):
             for event in events(_pieces(text), calls, usage or (0, 0), finish):
                 handler.send(f"event: {event['type']}\n".encode())
                 handler.event(event)
@@ -115,13 +115,13 @@ def says(
 
 def replies(answer: Callable[[Asked], str]) -> Action:
     """Stream the result of a function of the request."""
-    return lambda handler, asked: says(answer(asked))(handler, asked)
+    return lambda handler, request: says(answer(request))(handler, request)
 
 
 def cuts(text: str, *, reset: bool = False) -> Action:
     """Streams a text and then ends without saying so, or resets the connection."""
 
-    def act(handler: _Handler, asked: Asked) -> None:
+    def act(handler: _Handler, request: Asked) -> None:
         handler.begin("text/event-stream")
         for piece in _pieces(text):
             handler.event({"choices": [{"index": 0, "delta": {"content": piece}}]})
@@ -134,7 +134,7 @@ def cuts(text: str, *, reset: bool = False) -> Action:
 def pauses(before: str, after: str, go_on: threading.Event) -> Action:
     """Stream a text, wait for the test, and stream the rest."""
 
-    def act(handler: _Handler, asked: Asked) -> None:
+    def act(handler: _Handler, request: Asked) -> None:
         handler.begin("text/event-stream")
         for piece in _pieces(before):
             handler.event({"choices": [{"index": 0, "delta": {"content": piece}}]})
@@ -150,23 +150,23 @@ def pauses(before: str, after: str, go_on: threading.Event) -> Action:
 def status(code: int, body: str | Mapping[str, object] = "", headers: Mapping[str, str] | None = None) -> Action:
     """Answers with a status."""
     text = body if isinstance(body, str) else json.dumps(dict(body))
-    return lambda handler, asked: handler.whole(code, text.encode(), "application/json", headers or {})
+    return lambda handler, request: handler.whole(code, text.encode(), "application/json", headers or {})
 
 
 def sends(body: str, *, content_type: str = "application/json") -> Action:
     """Answers 200 with any body."""
-    return lambda handler, asked: handler.whole(200, body.encode(), content_type, {})
+    return lambda handler, request: handler.whole(200, body.encode(), content_type, {})
 
 
 def hangs() -> Action:
     """Send nothing until the test is over."""
-    return lambda handler, asked: handler.wait()
+    return lambda handler, request: handler.wait()
 
 
 def resets() -> Action:
     """Resets the connection in the middle of the body."""
 
-    def act(handler: _Handler, asked: Asked) -> None:
+    def act(handler: _Handler, request: Asked) -> None:
         handler.begin("application/json", length=1_000)
         handler.send(b'{"choices": [')
         handler.reset()
@@ -177,7 +177,7 @@ def resets() -> Action:
 def trickles() -> Action:
     """Send a space now and then, forever: no single read times out."""
 
-    def act(handler: _Handler, asked: Asked) -> None:
+    def act(handler: _Handler, request: Asked) -> None:
         handler.begin("application/json")
         while not handler.server.provider.released.wait(0.05):
             handler.send(b" ")
@@ -188,14 +188,14 @@ def trickles() -> Action:
 def embeds(dimensions: int = 8, *, change: Callable[[list[Json]], list[Json]] | None = None) -> Action:
     """Vectors of the texts, deterministic; `change` may lose, add, shuffle or spoil them."""
 
-    def act(handler: _Handler, asked: Asked) -> None:
-        texts = asked.body.get("input") or asked.body.get("texts") or []
+    def act(handler: _Handler, request: Asked) -> None:
+        texts = request.body.get("input") or request.body.get("texts") or []
         texts = [texts] if isinstance(texts, str) else texts
         vectors = HashingEmbedder(str(dimensions)).embed(texts, role="passage").tolist()
         data = [{"index": index, "embedding": vector} for index, vector in enumerate(vectors)]
         data = change(data) if change else data
         body: Json
-        if "texts" in asked.body:
+        if "texts" in request.body:
             body = {"embeddings": {"float": [item["embedding"] for item in data]}}
         else:
             body = {"object": "list", "data": data, "usage": {"prompt_tokens": len(texts)}}
@@ -252,15 +252,15 @@ def _cohere(pieces: list[str], calls: Calls, usage: tuple[int, int], finish: str
     yield {"type": "content-end", "index": 0}
     for index, call in enumerate(calls):
         function = {"name": call["name"], "arguments": ""}
-        made = {"id": f"{call['name']}_{index}", "type": "function", "function": function}
-        yield {"type": "tool-call-start", "index": index, "delta": {"message": {"tool_calls": made}}}
+        call_json = {"id": f"{call['name']}_{index}", "type": "function", "function": function}
+        yield {"type": "tool-call-start", "index": index, "delta": {"message": {"tool_calls": call_json}}}
         for part in _halves(json.dumps(call.get("arguments", {}))):
             delta = {"message": {"tool_calls": {"function": {"arguments": part}}}}
             yield {"type": "tool-call-delta", "index": index, "delta": delta}
         yield {"type": "tool-call-end", "index": index}
     reason = "TOOL_CALL" if calls else {"stop": "COMPLETE", "length": "MAX_TOKENS"}[finish]
-    counted = {"input_tokens": usage[0], "output_tokens": usage[1]}
-    end = {"finish_reason": reason, "usage": {"billed_units": counted, "tokens": counted}}
+    tokens = {"input_tokens": usage[0], "output_tokens": usage[1]}
+    end = {"finish_reason": reason, "usage": {"billed_units": tokens, "tokens": tokens}}
     yield {"type": "message-end", "delta": end}
 
 
@@ -303,14 +303,14 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         length = int(self.headers.get("content-length") or 0)
         body = json.loads(self.rfile.read(length) or b"{}")
-        asked = Asked(self.path, dict(self.headers.items()), body)
-        self.server.provider.requests.append(asked)
+        request = Asked(self.path, dict(self.headers.items()), body)
+        self.server.provider.requests.append(request)
         self.close_connection = True
-        wanted = self.server.provider.key
-        if wanted and self.headers.get("authorization") != f"Bearer {wanted}":
-            status(401, {"error": {"message": "Incorrect API key"}})(self, asked)
+        key = self.server.provider.key
+        if key and self.headers.get("authorization") != f"Bearer {key}":
+            status(401, {"error": {"message": "Incorrect API key"}})(self, request)
             return
-        self.server.provider.next_action()(self, asked)
+        self.server.provider.next_action()(self, request)
 
     def do_GET(self) -> None:
         """The list of models, as any OpenAI-compatible server returns it; refused without the required key."""

@@ -79,8 +79,8 @@ class SourceSuite:
         library.add_text("A note from elsewhere.", filename="elsewhere.txt")
         place.put("bees", HONEY)
         place.put("mules", SALT)
-        tried = _sync(library, place, dry_run=True)
-        assert tried.counts["added"] == 2 and tried.dry_run
+        preview = _sync(library, place, dry_run=True)
+        assert preview.counts["added"] == 2 and preview.dry_run
         assert len(library.documents()) == 1
         assert _sync(library, place).counts["added"] == 2
         assert _find(library, "honey nectar") == HONEY
@@ -134,14 +134,14 @@ class SourceSuite:
             return
         caplog.set_level(logging.DEBUG)
         place.put("bees", HONEY)
-        said = [repr(_sync(library, place)), repr(library.documents()), repr(library.status())]
+        outputs = [repr(_sync(library, place)), repr(library.documents()), repr(library.status())]
         with place.away(), pytest.raises(FootnotesError) as failure:
             _sync(library, place)
-        said += [str(failure.value), repr(failure.value.info()), caplog.text]
+        outputs += [str(failure.value), repr(failure.value.info()), caplog.text]
         library.close()
         files = [path.read_bytes() for path in (tmp_path / "library").rglob("*") if path.is_file()]
         assert files
-        for text in (*(each.encode() for each in said), *files):
+        for text in (*(each.encode() for each in outputs), *files):
             assert place.secret.encode() not in text
 
 
@@ -167,12 +167,12 @@ def _count_reads(place: SourcePlace, monkeypatch: pytest.MonkeyPatch) -> Iterato
     kind, read = _class_of(place), list[str]()
     plain = kind.read
 
-    def counted(self: object, entry: Any, folder: Path) -> object:
+    def count(self: object, entry: Any, folder: Path) -> object:
         read.append(entry.key)
         return plain(self, entry, folder)
 
     with monkeypatch.context() as patched:
-        patched.setattr(kind, "read", counted)
+        patched.setattr(kind, "read", count)
         yield read
 
 

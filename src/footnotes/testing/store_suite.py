@@ -1,4 +1,4 @@
-"""One suite for every store. Write a store, and hold it to this:
+"""One suite for every store. To test a store:
 
     from footnotes.testing.store_suite import StoreHarness, StoreSuite
 

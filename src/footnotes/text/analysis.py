@@ -1,10 +1,9 @@
-"""Text → the terms of the lexical index. Documents and questions pass through the same function.
+"""Analyses text into the terms of the lexical index. Documents and questions pass through the same function.
 
-A question does not know in which language the documents are. Hence: a text's words are always found by their
-English stems, and a text that its function words show to be in another language is found by the stems of that
-language as well, where they differ. A word in the same form therefore always matches, whatever was detected on
-either side; other forms of it match when the language was. Scripts of one language (Arabic, Greek, …) use its
-stemmer alone.
+A question does not tell the language of the documents. Therefore every word of a text is indexed by its English stem,
+and if function words show another language, also by the stem of that language if it differs. A word in the same form
+then always matches, whatever language was detected on either side; other forms match if the language was detected.
+Scripts used by one language (Arabic, Greek, …) use only its stemmer.
 """
 
 from __future__ import annotations
@@ -17,23 +16,23 @@ from itertools import pairwise
 
 from footnotes.text.languages import DEFAULT, STEMMERS, detect, function_words
 
-# One written word → the forms it is found by, before stemming.
+# The forms of a written word before stemming.
 #
-# A plain word is its own form. An identifier is found whole and by its parts, a number by its value however its
-# digits are grouped, a run of Chinese, Japanese, Korean or Thai by its pairs of characters.
+# A plain word has one form: itself. An identifier is indexed whole and by its parts, a number by its value without
+# digit grouping, a run of Chinese, Japanese, Korean or Thai by its pairs of characters.
 
 
 LONGEST = 64
-"""A longer run without a break is no word: it is found by its beginning."""
+"""A longer run without a break is not a word: only its beginning is indexed."""
 
-# Over a word's shape: A capital, a small, x caseless, 0 digit. `RNAs` is RNA, `HTTPServer2` is three parts.
+# Patterns over a word's shape: A capital, a small, x caseless, 0 digit. `RNAs` is RNA, `HTTPServer2` is three parts.
 _HUMPS = re.compile(r"A{2,}(?=s?(?![as]))|A?[as]+|A|0+(?:\.0+)*|x+")
 _JOINTS = re.compile(r"(?<!\d)[._&,]+|[._&,]+(?!\d)")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)+\Z")
 _GROUPED = re.compile(r"\d{1,3}(?:([.,])\d{3})(?:\1\d{3})*(?:[.,]\d+)?\Z")
 _CONTRACTED = {"t", "ll", "re", "ve", "m", "d"}
 _UNDECOMPOSED = str.maketrans({"ı": "i", "ø": "o", "đ": "d", "ł": "l", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th"})
-# Scripts without spaces: East Asian ones, and Thai and its like, where marks sit on the letters.
+# Scripts without spaces: East Asian ones, and Thai and similar ones, whose marks combine with letters.
 _EAST_ASIAN = (
     r"\u1100-\u11ff\u3005-\u3007\u3040-\u318f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     r"\U00020000-\U0003ffff"
@@ -43,7 +42,7 @@ _UNSPACED = re.compile(rf"([{_EAST_ASIAN}]+|[\u0e00-\u0eff\u1000-\u109f\u1780-\u
 
 
 def forms(word: str) -> tuple[list[str], list[str]]:
-    """The parts a word is stemmed by, and the whole forms it is also found by: folded, not to be stemmed."""
+    """Return the parts of a word to stem, and whole forms to index as well, folded but not stemmed."""
     if word.isascii() or not _UNSPACED.search(word):
         return _letters(word)
     parts: list[str] = []
@@ -60,37 +59,37 @@ def _letters(word: str) -> tuple[list[str], list[str]]:
 
 
 def _split_unspaced(run: str) -> tuple[list[str], list[str]]:
-    """A run of a script without spaces → its neighbouring characters two by two; a single one stands alone."""
+    """Split a run of a script without spaces into pairs of neighbouring characters; a single one stays alone."""
     characters = run if _PAIRED.match(run) else _clusters(run)
     return [], [first + second for first, second in pairwise(characters)] or list(characters)
 
 
 def fold(word: str) -> str:
-    """Without case and accents. Marks that carry vowels (Indic scripts and their like) stay."""
+    """Remove case and accents. Marks for vowels (Indic and similar scripts) stay."""
     if word.isascii():
         return word.lower()
     decomposed = unicodedata.normalize("NFKD", word.casefold())
-    kept = "".join(character for character in decomposed if not _is_accent(character))
-    return unicodedata.normalize("NFKC", kept).translate(_UNDECOMPOSED)
+    letters = "".join(character for character in decomposed if not _is_accent(character))
+    return unicodedata.normalize("NFKC", letters).translate(_UNDECOMPOSED)
 
 
 def _is_accent(character: str) -> bool:
-    """A combining mark of a script whose readers can do without it: Latin, Greek, Cyrillic, Hebrew, Arabic."""
+    """Return whether a mark is optional for readers: one of Latin, Greek, Cyrillic, Hebrew or Arabic."""
     return unicodedata.combining(character) != 0 and character < "\u0700"
 
 
 def _is_plain(word: str) -> bool:
-    """Letters only, in one case or capitalised."""
+    """Return whether a word has only letters, in one case or capitalised."""
     return word.isalpha() and (word[1:].islower() or word.islower() or (word.isupper() and word.isascii()))
 
 
 def is_plain_ascii(word: str) -> bool:
-    """Whether a word is plain and in ASCII, as nearly all of English are: its only form is itself."""
+    """Return whether a word is plain and ASCII, like most English words: its only form is itself."""
     return word.isascii() and _is_plain(word)
 
 
 def _compound(word: str) -> tuple[list[str], list[str]]:
-    """Identifiers, dotted names, numbers, contractions: everything that is more than letters in one case."""
+    """Return the forms of identifiers, dotted names, numbers and contractions: everything but plain words."""
     bare = word.strip("_.&,'")
     if word.endswith(("++", "#")):
         return [], [fold(bare)[:LONGEST]]
@@ -112,7 +111,7 @@ def _compound(word: str) -> tuple[list[str], list[str]]:
 
 
 def _apostrophe(word: str) -> tuple[list[str], list[str]]:
-    """`company's` → company; `don't` stays; `l'avion`, `O'Brien` → both sides."""
+    """Split at apostrophes: `company's` → company; `don't` stays; `l'avion`, `O'Brien` → both sides."""
     *heads, tail = [side for side in word.split("'") if side]
     if heads and tail in _CONTRACTED:
         return [word[:LONGEST]], []
@@ -121,7 +120,7 @@ def _apostrophe(word: str) -> tuple[list[str], list[str]]:
 
 
 def _humps(piece: str) -> list[str]:
-    """`HTTPServer2` → HTTP, Server, 2. Single letters of a mixed-case name (`iPhone`) are not worth a term."""
+    """Split `HTTPServer2` into HTTP, Server, 2. Drops single letters of mixed-case names (`iPhone`)."""
     if piece.islower() and piece.isalpha():
         return [piece]
     found = [piece[hump.start() : hump.end()] for hump in _HUMPS.finditer("".join(map(_shape, piece)))]
@@ -139,7 +138,7 @@ def _shape(character: str) -> str:
 
 
 def _number_forms(digits: str) -> list[str]:
-    """`1,000` → `1000`; `3,5` → `3.5`; `1.000`, which may be either, → itself and `1000`; `1.2.3` → itself."""
+    """Normalise a number: `1,000` → `1000`; `3,5` → `3.5`; ambiguous `1.000` → itself and `1000`; `1.2.3` → itself."""
     grouped = _GROUPED.match(digits)
     if grouped is None:
         return [digits.replace(",", ".")] if digits.count(",") == 1 else digits.split(",")
@@ -149,7 +148,7 @@ def _number_forms(digits: str) -> list[str]:
 
 
 def _clusters(run: str) -> list[str]:
-    """Characters with the marks that sit on them."""
+    """Split into characters with their combining marks."""
     found: list[str] = []
     for character in run:
         if found and unicodedata.category(character).startswith("M"):
@@ -160,14 +159,14 @@ def _clusters(run: str) -> list[str]:
 
 
 VERSION = 2
-"""Raise when terms change: every lexical index is then built again."""
+"""Raise this number when terms change: every lexical index is then rebuilt."""
 
 MEMO_WORDS = 200_000
-"""Written words remembered for each language before the memory is emptied."""
+"""Words cached per language before the cache is cleared."""
 MEMO_LENGTH = 32
-"""Longer ones are seldom met again: addresses, whole sentences of Chinese."""
+"""Longer words rarely repeat and are not cached: addresses, whole sentences of Chinese."""
 
-# Marks of scripts that write vowels as marks belong to the word; Python's \w leaves them out.
+# Marks that write vowels belong to the word; Python's \w excludes them.
 _MARKS = (
     r"\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc"
     r"\u0900-\u0963\u0966-\u0dff\u0e00-\u0e4e\u0e80-\u0ece\u1000-\u1049\u1780-\u17d3"
@@ -175,9 +174,9 @@ _MARKS = (
 _WORD = re.compile(rf"\.?[\w{_MARKS}]+(?:[.'&][\w{_MARKS}]+|(?<=\d),\d+)*(?:\+\+|\#)?")
 
 _BEFORE_WORDS, _AFTER_WORDS = '(["', '.,;:!?)]"'
-"""What may stand around words and is part of none: with or without it their terms are the same."""
+"""Punctuation around words that never changes their terms."""
 
-# Invisible characters vanish: soft hyphen, zero width, direction marks, tatweel, byte order mark, emoji joiners.
+# Invisible characters are removed: soft hyphen, zero width, direction marks, tatweel, byte order mark, emoji joiners.
 _INVISIBLE = [0xAD, 0x640, 0x61C, 0x200B, 0x200C, 0x200D, 0x200E, 0x200F, 0x2060, 0xFEFF, *range(0x202A, 0x202F)]
 _DIGITS = {start + digit: str(digit) for start in (0x660, 0x6F0, 0x966) for digit in range(10)}
 _CLEANED = {**dict.fromkeys(_INVISIBLE, ""), **_DIGITS, 0x2019: "'", 0x2018: "'", 0x2BC: "'"}
@@ -187,48 +186,48 @@ _SCRIPTS = (
     ("ru", 0x400, 0x530), ("el", 0x370, 0x400), ("ar", 0x600, 0x780), ("hi", 0x900, 0x980), ("hy", 0x530, 0x590),
     ("ta", 0xB80, 0xC00), ("he", 0x590, 0x600),
 )  # fmt: skip
-"""Scripts that tell the language to stem by; Hebrew has no stemmer and only keeps clear of the English one."""
+"""Scripts that select a stemmer. Hebrew has none; it is listed to avoid the English one."""
 
 
 def analyze(text: str, language: str = "auto") -> list[str]:
-    """The terms of a text in order, with repetitions. `language` is "auto" or an ISO 639-1 code."""
-    return joined_terms(text, language).split()
+    """Return the terms of a text in order, with repetitions. `language` is "auto" or an ISO 639-1 code."""
+    return join_terms(text, language).split()
 
 
-def joined_terms(text: str, language: str = "auto") -> str:
-    """The terms of a text with spaces between them: no term has one inside."""
-    words, chosen = _read(text, language)
-    return " ".join(map(_memo(chosen, language == "auto").__getitem__, words))
+def join_terms(text: str, language: str = "auto") -> str:
+    """Return the terms of a text joined by spaces; no term contains a space."""
+    words, language_of_words = _read(text, language)
+    return " ".join(map(_memo(language_of_words, language == "auto").__getitem__, words))
 
 
 def analyze_question(text: str, language: str = "auto") -> list[str]:
-    """The terms of a question that are worth looking up: without function words, unless it has nothing else."""
-    words, chosen = _read(text, language)
-    terms = " ".join(map(_memo(chosen, language == "auto").__getitem__, words)).split()
-    idle = _idle_terms(chosen, language == "auto")
+    """Return the terms of a question without function words, or all terms if it has only function words."""
+    words, chosen_language = _read(text, language)
+    terms = " ".join(map(_memo(chosen_language, language == "auto").__getitem__, words)).split()
+    idle = _idle_terms(chosen_language, language == "auto")
     return [term for term in terms if term not in idle] or terms
 
 
 def _read(text: str, language: str) -> tuple[list[str], str]:
-    """What stands between spaces, and the language to stem it by."""
+    """Split a text at white space, and choose the language to stem it by."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
-        if _UNCLEAN.search(text):  # to translate takes several times as long as to look
+        if _UNCLEAN.search(text):  # translate() is several times slower than this search
             text = text.translate(_CLEANED)
     words = text.split()
     return words, detect(words) if language == "auto" else language
 
 
 def fingerprint() -> str:
-    """Changes when the same text may give other terms: our rules, or the stemmers'."""
+    """Return a string that changes when our rules or the stemmers may give other terms."""
     import Stemmer
 
     return f"analysis-{VERSION}/snowball-{Stemmer.version()}"
 
 
 class _Memo(dict[str, str]):
-    """What stands between two spaces → its terms, joined by spaces and made once: a text repeats its words, and
-    stemming is slow."""
+    """Maps a run between spaces to its terms, joined by spaces. Cached, because texts repeat words and stemming is
+    slow."""
 
     def __init__(self, language: str, automatic: bool) -> None:
         super().__init__()
@@ -241,7 +240,7 @@ class _Memo(dict[str, str]):
         elif self._language == DEFAULT and len(written) <= MEMO_LENGTH and is_plain_ascii(written):
             terms = _stemmer(DEFAULT)(written.lower())
         elif len(written) <= MEMO_LENGTH and written.isascii() and written.isdigit():
-            return written  # of itself alone, and seldom met again
+            return written  # its own term, and it rarely repeats
         elif len(words := _WORD.findall(written)) > 1:
             terms = " ".join(filter(None, map(self.__getitem__, words)))
         else:
@@ -260,12 +259,12 @@ def _memo(language: str, automatic: bool) -> _Memo:
 
 @cache
 def _idle_terms(language: str, automatic: bool) -> frozenset[str]:
-    """The terms that a language's function words give."""
+    """Return the terms of a language's function words."""
     return frozenset(" ".join(map(_memo(language, automatic).__getitem__, function_words(language))).split())
 
 
 def _terms(word: str, language: str, automatic: bool) -> list[str]:
-    """The stems of a word's parts, then its whole forms."""
+    """Return the stems of a word's parts, then its whole forms."""
     parts, whole = forms(word)
     terms: list[str] = []
     for part in parts:
@@ -275,7 +274,7 @@ def _terms(word: str, language: str, automatic: bool) -> list[str]:
 
 
 def _detect_languages(part: str, language: str, automatic: bool) -> tuple[str, ...]:
-    """The languages to stem this part by: what was asked for, or what script and text tell, and English."""
+    """Return the languages to stem a part by: the given one, or those of script and text, and English."""
     if not automatic:
         return (language,)
     code = ord(part[0])
@@ -287,7 +286,7 @@ def _detect_languages(part: str, language: str, automatic: bool) -> tuple[str, .
 
 
 def _stem(part: str, language: str) -> str:
-    """English stems come of the folded word, others of the written one: their rules need the accents."""
+    """Stem a part. English stems the folded word, other languages the written one: their rules need the accents."""
     if language == DEFAULT:
         return _stemmer(language)(fold(part))
     return fold(_stemmer(language)(part.casefold()))
@@ -295,7 +294,7 @@ def _stem(part: str, language: str) -> str:
 
 @cache
 def _stemmer(language: str) -> Callable[[str], str]:
-    """Snowball's stemmer of a language; words of a language without one stay as they are."""
+    """Return the Snowball stemmer of a language; for languages without one, words stay as they are."""
     if language not in STEMMERS:
         return str
     import Stemmer

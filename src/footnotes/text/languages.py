@@ -1,7 +1,7 @@
-"""Which language a text is in, cheaply: by its function words. And which stemmer goes with it.
+"""Detects the language of a text from its function words, to choose a stemmer.
 
-This is no general language identifier. It only has to pick a stemmer, the same one each time, in microseconds;
-a wrong guess costs nothing but a few extra index terms (see `analysis`).
+This is not a general language identifier. It must only choose a stemmer, always the same one, in microseconds;
+a wrong guess costs a few extra index terms (see `analysis`).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ STEMMERS = {
     "ne": "nepali", "nl": "dutch", "no": "norwegian", "pl": "polish", "pt": "portuguese", "ro": "romanian",
     "ru": "russian", "sr": "serbian", "sv": "swedish", "ta": "tamil", "tr": "turkish", "yi": "yiddish",
 }  # fmt: skip
-"""ISO 639-1 code → Snowball algorithm."""
+"""Snowball algorithms by ISO 639-1 code."""
 
 DEFAULT = "en"
 
-# Function words that are frequent in one language and rare in the others. Words of several languages are listed
-# under each, and count for each; single letters are left out because formulas and lists are full of them.
+# Function words that are frequent in one language and rare in the others. A word of several languages is listed
+# under each, and counts for each. Single letters are omitted because formulas and lists are full of them.
 _FUNCTION_WORDS = {
     "en": "the of and to in is that for with was are this by from which what how does when where who why it be"
     " or an as on have has had not at can do did you your my me were been their they its than then there"
@@ -61,7 +61,7 @@ _FUNCTION_WORDS = {
 }
 
 
-# A keyword or two have no function words, but perhaps a letter that tells.
+# One or two keywords contain no function words, but perhaps a characteristic letter.
 _LETTERS = {
     "de": "äöüßÄÖÜ", "es": "ñ¿¡Ñ", "pt": "ãõÃÕ", "sv": "åÅ", "da": "øæØÆ", "pl": "łęąśżźŁŚŻ", "tr": "ğıİşĞŞ",
     "hu": "őűŐŰ", "cs": "řěůŘ", "ro": "șțăȘȚ", "fr": "çœêèùÇÉ", "it": "àòì", "lt": "ėįųš",
@@ -70,7 +70,7 @@ _LANGUAGE_OF_LETTER = {letter: language for language, letters in _LETTERS.items(
 
 
 def _by_word() -> dict[str, tuple[str, ...]]:
-    """Each function word, in small letters and capitalised, with the languages it speaks for: `die` → de, nl."""
+    """Map each function word, in lower case and capitalised, to its languages: `die` → de, nl."""
     found: dict[str, list[str]] = {}
     for language, words in _FUNCTION_WORDS.items():
         for word in words.split():
@@ -85,8 +85,8 @@ _ENGLISH, _OTHER, _LISTED = 1, 1 << _FIELD_BITS, 1 << 2 * _FIELD_BITS
 
 
 def _tallies() -> dict[str, int]:
-    """Each function word with what it adds to three counts that stand in one number: votes for English, votes for
-    any other language, words listed as English ones. One pass over a text then tells all three."""
+    """Map each function word to its votes, packed into one number: for English, for any other language, and words
+    listed as English. One pass over a text then counts all three."""
     tallies = {
         word: (_ENGLISH if DEFAULT in languages else 0) + (_OTHER if set(languages) - {DEFAULT} else 0)
         for word, languages in _LANGUAGES_OF.items()
@@ -100,17 +100,17 @@ _TALLIES = _tallies()
 
 
 def function_words(language: str) -> tuple[str, ...]:
-    """Words that hold a sentence together and say nothing of its matter; none for languages not listed here."""
+    """Return the function words of a language; none for languages not listed here."""
     return tuple(_FUNCTION_WORDS.get(language, "").split())
 
 
 def detect(words: Sequence[str]) -> str:
-    """The language with most function words among these words; English when nothing speaks for another."""
+    """Return the language with most function words among these words; English if no other language has any."""
     return DEFAULT if _is_english(_tally(words), len(words)) else _by_votes(words)
 
 
 def detect_with_share(words: Sequence[str]) -> tuple[str, float]:
-    """The language of these words, and which share of them are its function words, written in small letters."""
+    """Return the language of these words, and the share of its function words (in lower case) among them."""
     tally = _tally(words)
     if _is_english(tally, len(words)):
         return DEFAULT, (tally >> 2 * _FIELD_BITS) / len(words)
@@ -123,14 +123,14 @@ def _tally(words: Sequence[str]) -> int:
 
 
 def _is_english(tally: int, words: int) -> bool:
-    """Whether a tally proves it: no other language has more votes than all others together."""
+    """Return whether a tally proves English: all other languages together have no more votes."""
     english, other = tally % _OTHER, tally % _LISTED // _OTHER
     return words < _OTHER and english >= other and english > 0
 
 
 def _by_votes(words: Sequence[str]) -> str:
     votes: dict[str, int] = {}
-    # Counted by what they speak for first: a text has few such sets, and counting is the work of C.
+    # Group equal sets of languages first: a text has few of them, and Counter runs in C.
     for languages, count in Counter(map(_LANGUAGES_OF.get, words)).items():
         for language in languages or ():
             votes[language] = votes.get(language, 0) + count
@@ -142,8 +142,8 @@ def _by_votes(words: Sequence[str]) -> str:
     best = [language for language in _FUNCTION_WORDS if votes.get(language) == most]
     if len(best) == 1:
         return best[0]
-    told = _by_letter(words)
-    return told if told in best else best[0]
+    by_letter = _by_letter(words)
+    return by_letter if by_letter in best else best[0]
 
 
 def _by_letter(words: Sequence[str]) -> str:

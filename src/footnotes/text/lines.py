@@ -1,10 +1,10 @@
-"""Lines of a text by offset."""
+"""Line numbers of offsets in a text."""
 
 from __future__ import annotations
 
 
 class LineCounter:
-    """Tells the lines of spans, counted from 1. Spans that come in order cost one pass over the text together."""
+    """Returns the lines of spans, counted from 1. Spans in order need one pass over the text together."""
 
     def __init__(self, text: str, *, first_line: int = 1) -> None:
         self._text = text
@@ -13,7 +13,7 @@ class LineCounter:
         self._line = first_line
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """The lines on which a span begins and ends; one that ends with a line break ends on the line it closes."""
+        """Return the first and last line of a span; a span that ends with a line break ends on the line it closes."""
         if start < self._at:
             self._at, self._line = 0, self._first
         self._line += self._text.count("\n", self._at, start)

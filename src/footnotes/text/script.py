@@ -1,4 +1,4 @@
-"""The language of a document as an ISO 639-1 code, for people and filters. Says nothing where it is not sure."""
+"""Detects the language of a document as an ISO 639-1 code, for people and filters; None if unsure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalpha())
 _LEAST_WORDS = 12
 _MOST_LETTERS = 200
 _LEAST_SHARE = 0.1
-"""One word in ten holds a sentence together, in any prose; a list of names or numbers has hardly any."""
+"""The least share of function words. Prose has one in ten words; lists of names or numbers have hardly any."""
 _SCRIPTS: Sequence[tuple[str, str]] = (
     ("ja", "\u3041-\u30ff"),
     ("ko", "\uac00-\ud7a3"),
@@ -28,15 +28,15 @@ _SCRIPTS: Sequence[tuple[str, str]] = (
     ("hy", "\u0530-\u058f"),
     ("ka", "\u10a0-\u10ff"),
 )
-"""Languages that have a script mostly to themselves; kana come before the characters that Japanese shares."""
+"""Languages with a script mostly of their own; kana come before the characters that Japanese shares."""
 _TOLD_BY_LETTERS = {"ru": (("be", "ў"), ("uk", "їєґі"), ("sr", "ђћџ")), "ar": (("fa", "پچژگ"), ("ur", "ٹڈےہ"))}
 
 
 def language_of(text: str) -> str | None:
-    """The language of a text, from its beginning."""
+    """Return the language of a text, judged by its beginning; None if unsure."""
     sample = text[:_SAMPLE]
-    if not sample.isascii() and (told := _by_script(sample)):
-        return told
+    if not sample.isascii() and (by_script := _by_script(sample)):
+        return by_script
     words = sample.lower().split()
     if len(words) < _LEAST_WORDS:
         return None
@@ -46,7 +46,7 @@ def language_of(text: str) -> str | None:
 
 def _by_script(sample: str) -> str | None:
     letters = list(filter(str.isalpha, _BEYOND_LATIN.findall(sample)))
-    plain = len(sample.encode("ascii", "ignore").translate(None, _NO_LETTERS))  # most of all letters, and soon counted
+    plain = len(sample.encode("ascii", "ignore").translate(None, _NO_LETTERS))  # most letters, and quick to count
     if not letters or len(letters) * 4 < plain or len(letters) * 4 < sum(map(str.isalpha, sample)):
         return None
     letters = letters[:_MOST_LETTERS]
@@ -61,6 +61,6 @@ def _by_script(sample: str) -> str | None:
 
 
 def stated_language(text: str) -> dict[str, JsonValue]:
-    """The language as metadata; nothing where it is not sure."""
+    """Return the language as metadata; empty if unsure."""
     language = language_of(text)
     return {} if language is None else {"language": language}

@@ -1,8 +1,7 @@
 # ruff: noqa: SIM905 (lists of words read better as prose)
-"""Where sentences begin and end, by rules, in one pass.
+"""Finds sentences by rules, in one pass.
 
-Every candidate is looked at once with a bounded amount of context, so the time is linear in the length of the
-text whatever it holds.
+Each candidate is checked once with a bounded amount of context, so the time is linear in the length of any text.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ _INITIALS = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]\Z")
 _BEFORE_WORD = "\"'“‘«‹„¿¡([{*_-–—/"
 _LOOKBACK = 24
 _WRAPPED_LINE = 45
-"""A line of at least this many characters without a stop is taken to go on in the next line."""
+"""A line of at least this many characters without a full stop continues on the next line."""
 
 
 def sentence_spans(text: str) -> list[Span]:
-    """The exact spans of the sentences of a text, in order, without the white space around them.
+    """Return the exact spans of the sentences of a text, in order, without the white space around them.
 
-    Every character that is not white space lies in exactly one span.
+    Every character that is not white space is in exactly one span.
     """
     return list(_trim(text, _cuts(text)))
 
@@ -48,7 +47,7 @@ def _trim(text: str, cuts: Iterator[int]) -> Iterator[Span]:
 
 
 def _cuts(text: str) -> Iterator[int]:
-    """Offsets at which a sentence ends and the next may begin."""
+    """Yield offsets where a sentence ends and the next may begin."""
     line_start = 0
     for match in _CANDIDATE.finditer(text):
         begin, end = match.span()
@@ -67,7 +66,7 @@ def _cuts(text: str) -> Iterator[int]:
 
 
 def _line_ends(text: str, line_start: int, newline: int, following: int) -> bool:
-    """Whether a sentence ends with a line that has no stop."""
+    """Return whether a sentence ends with a line that has no full stop."""
     if following >= len(text) or text.count("\n", newline, following) > 1:
         return True
     if _LIST_ITEM.match(text, text.rfind("\n", newline, following) + 1, following + 12):
@@ -80,7 +79,7 @@ def _line_ends(text: str, line_start: int, newline: int, following: int) -> bool
 
 
 def _stop_ends(text: str, match: re.Match[str], line_start: int) -> bool:
-    """Whether a run of stops, with the quotes and brackets that close after it, ends a sentence."""
+    """Return whether a run of stops, with the closing quotes and brackets after it, ends a sentence."""
     end = match.end()
     if end >= len(text):
         return True
@@ -100,7 +99,7 @@ def _word_before(text: str, end: int) -> str:
 
 
 def _full_stop_ends(before: str, after: str, column: int) -> bool:
-    """Whether one full stop between two words ends a sentence. `column` is its offset in its line."""
+    """Return whether a full stop between two words ends a sentence. `column` is its offset in its line."""
     lowered = before.lower().strip("'’")
     opens = after.lower() in OPENERS and after[:1].isupper()
     if before.isdigit():
@@ -116,7 +115,7 @@ def _full_stop_ends(before: str, after: str, column: int) -> bool:
     if _INITIALS.match(before):
         return opens
     if after[:1].islower():
-        # People who write without capitals still end sentences; a short word is more often an abbreviation.
+        # People who write without capitals still end sentences, but a short word is more often an abbreviation.
         return len(before) > 3 and before.isalpha() and before.islower()
     return True
 
@@ -131,8 +130,8 @@ def _number_ends(before: str, after: str, column: int) -> bool:
 
 # Words before a full stop that do not end a sentence: English, German, Spanish and French.
 #
-# All are written without their last stop and in lower case. Words of one letter and words with inner stops
-# (`U.S`, `z.B`) are recognised by their shape and need no entry.
+# All are written in lower case without their last stop. One-letter words and words with inner stops (`U.S`, `z.B`)
+# are recognised by their shape and need no entry.
 
 
 NEVER_FINAL = frozenset(
@@ -145,7 +144,7 @@ NEVER_FINAL = frozenset(
     p.ej núm págs pág cap ap avda c/ ej aprox av boul éd num réf cie
     """.split()
 )
-"""Something always follows these: a name, a number, an example."""
+"""Abbreviations before a name, a number or an example: they never end a sentence."""
 
 OFTEN_FINAL = frozenset(
     """
@@ -157,10 +156,10 @@ OFTEN_FINAL = frozenset(
     oz lb lbs in cm km kg hrs mins secs
     """.split()
 )
-"""These may close a sentence; they do when a word that opens sentences follows."""
+"""Abbreviations that end a sentence if a common first word follows."""
 
 BEFORE_NUMBER = frozenset("no p s n §".split())
-"""These are abbreviations only when a number follows."""
+"""Abbreviations only before a number."""
 
 MONTHS = frozenset(
     """
@@ -168,7 +167,7 @@ MONTHS = frozenset(
     jahrhundert jahrhunderts auflage stock platz
     """.split()
 )
-"""After a number with a stop these make it an ordinal: `3. Oktober`, `19. Jahrhundert`."""
+"""Words that make a number before them an ordinal: `3. Oktober`, `19. Jahrhundert`."""
 
 OPENERS = frozenset(
     """
@@ -183,4 +182,4 @@ OPENERS = frozenset(
     mais et quand comme si après avant depuis selon
     """.split()
 )
-"""Words that commonly open a sentence, and seldom are names."""
+"""Words that often begin a sentence and are rarely names."""

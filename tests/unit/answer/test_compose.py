@@ -218,3 +218,41 @@ def test_paragraphs_that_each_say_what_to_do_come_together_where_steps_are_asked
         "Write simple `assert` statements.",
     ]
     assert extended(candidate("Write simple `assert` statements.", STEPS), "plain").text.startswith("Write")
+
+
+@pytest.mark.parametrize(
+    ("raw", "plain"),
+    [
+        ("clean <path> or <path to it> <b>now</b>", "clean <path> or <path to it> now"),
+        ('<a href="x">here</a><br/>', "here"),
+    ],
+)
+def test_words_in_angle_brackets_are_no_tags(raw: str, plain: str) -> None:
+    assert plain_text(raw) == plain
+
+
+def test_an_item_that_begins_with_signs_keeps_them() -> None:
+    assert rendered("- --list, which lists\n1. -n: nothing\n* *one*") == "- --list, which lists\n1. -n: nothing\n- one"
+
+
+def test_a_definition_comes_with_what_follows_it_in_its_paragraph() -> None:
+    page = "A lamp is a tool. It gives light. It needs oil.\n\nLamps are cheap here."
+    extracted = Extract(((candidate("A lamp is a tool.", page), 0.9),), 0.9, whole=True)
+    text, citations = written(extracted)
+    assert text == "A lamp is a tool. It gives light. It needs oil."
+    assert page[citations[0].start : citations[0].end] == citations[0].quote
+    assert written(Extract(extracted.sentences, 0.9))[0] == "A lamp is a tool."
+
+
+def test_a_list_below_the_next_heading_is_not_what_a_sentence_introduces() -> None:
+    page = "Lamps have several modes.\n\n2.1. Lids\n\nThe lids are:\n\n- red\n- blue"
+    assert extended(candidate("Lamps have several modes.", page), "list").text == "Lamps have several modes."
+    page = page.replace("2.1. Lids\n\n", "")
+    assert extended(candidate("Lamps have several modes.", page), "list").text.endswith("- blue")
+
+
+def test_code_and_titles_do_not_answer() -> None:
+    page = "Lamp oil of today\n\nThe lamp burns the oil of olives.\n\n```\nthe lamp oil is poured out here\n```"
+    extracted = extract("Which oil does the lamp burn?", [make_hit(page)])
+    assert [pair[0].text for pair in extracted.sentences] == ["The lamp burns the oil of olives."]
+    assert all("poured" not in each.text for each in extracted.near)

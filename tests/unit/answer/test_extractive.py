@@ -369,8 +369,8 @@ def chat(*, reader: bool = False) -> tuple[Hit, Settings]:
 def test_a_sentence_of_a_chat_is_said_by_its_speaker() -> None:
     hit, settings = chat()
     answer = Answerer(settings).answer("Where does the painting of Milo hang?", [hit], legs={}, degraded=False)
-    assert "Milo: I painted a lake last year. It hangs in the kitchen." in answer.answer
-    assert "Milo" not in answer.citations[0].quote or answer.citations[0].quote.startswith("Milo:")
+    assert answer.answer == "[Milo, 8 May, 2023] I painted a lake last year. It hangs in the kitchen."
+    assert answer.citations[0].quote == "I painted a lake last year. It hangs in the kitchen."
 
 
 def test_what_another_says_is_no_answer_on_the_one_asked_about() -> None:
@@ -385,8 +385,45 @@ def test_what_another_says_is_no_answer_on_the_one_asked_about() -> None:
 def test_a_time_told_by_the_day_of_a_chat_comes_with_that_day() -> None:
     hit, settings = chat()
     answer = Answerer(settings).answer("When did Carla join a support group?", [hit], legs={}, degraded=False)
-    assert answer.answer.startswith("[8 May, 2023] ")
+    assert answer.answer.startswith("[Carla, 8 May, 2023, asked “Anything new?”] I joined")
     assert "8 May" not in answer.citations[0].quote
+
+
+WITH_ASSISTANT = """## Session 1: 2023/05/20 (Sat) 02:21
+
+**User:** What should I use for portraits of my cat? I've had Biscuit for about nine months now.
+
+**Assistant:** For a moving cat use a shutter speed of 1/500 s. I have seen cats of twenty years.
+
+**User:** I bought a tripod today. Which lens is good?
+
+**Assistant:** The 35 mm lens is good for portraits.
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How long have I had my cat?", "[User, 2023/05/20] I've had Biscuit for about nine months now."),
+        ("When did I buy a tripod?", "[User, 2023/05/20] I bought a tripod today."),
+        (
+            "Which lens did you recommend?",
+            "[Assistant, 2023/05/20, asked “Which lens is good?”] The 35 mm lens is good for portraits.",
+        ),
+    ],
+)
+def test_of_a_chat_with_an_assistant_the_user_answers_for_i_and_the_assistant_for_you(
+    question: str, answer: str
+) -> None:
+    given = Answerer(Settings()).answer(question, [make_hit(WITH_ASSISTANT)], legs={}, degraded=False)
+    assert given.answer.startswith(answer)
+    assert all(citation.quote in WITH_ASSISTANT for citation in given.citations)
+
+
+def test_a_sentence_that_points_back_does_not_take_in_what_another_said() -> None:
+    text = CHAT.replace("Milo: Wow! I painted", "Milo: It was great to paint") + "Milo: Good."
+    answer = Answerer(Settings()).answer("When did Milo paint a lake?", [make_hit(text)], legs={}, degraded=False)
+    assert "everybody" not in answer.answer and "Carla:" not in "".join(each.quote for each in answer.citations)
 
 
 def test_a_figure_is_not_answered_with_a_sentence_that_has_none() -> None:
@@ -485,3 +522,36 @@ def test_keywords_find_the_sentence_that_has_them_all() -> None:
     page = "The notice period is three months. Every employee has 28 days of leave."
     answer = ask("notice period three months", make_hit(page))
     assert "three months" in answer.answer
+
+
+def test_a_sentence_that_points_back_compares_nothing_by_itself() -> None:
+    page = (
+        "Lamps are lights of oil. Torches are lights of wood. This combination of lamps and torches was my favourite."
+    )
+    extracted = extractive.extract_sides(
+        "What is the difference between lamps and torches?", ("lamps", "torches"), [make_hit(page)]
+    )
+    assert all(not candidate.text.startswith("This") for candidate, _ in extracted.sentences)
+
+
+def test_the_foot_of_a_page_is_no_answer() -> None:
+    page = "Expenses of Apex rose in 2023.\n\nApex Inc. | Q1 2023 Form 10-Q | 20\n\nCosts fell, Apex says."
+    found = extract("Which Form 10-Q of Apex Inc. is of Q1 2023?", [make_hit(page)])
+    assert not any("|" in candidate.text for candidate in (*(each for each, _ in found.sentences), *found.near))
+
+
+def test_a_title_on_a_page_is_no_answer() -> None:
+    page = "Costs of Research and Development\n\nResearch costs rose.\n\nOther Costs of Research and Development\n"
+    hit = replace(make_hit(page), pages=(1, 1))
+    found = extract("What are costs of research and development?", [hit])
+    told = [candidate.text for candidate in (*(each for each, _ in found.sentences), *found.near)]
+    assert told and not any("Development" in text for text in told)
+
+
+@pytest.mark.parametrize("question", ["When did Milo join a support group?", "Which jobs does Milo want to look into?"])
+def test_what_one_says_of_oneself_does_not_answer_what_is_asked_of_another(question: str) -> None:
+    hit, settings = make_hit(CHAT), Settings()
+    told = Answerer(settings).answer(question, [hit], legs={}, degraded=False)
+    assert told.abstained or not any(each.quote.startswith("I ") for each in told.citations)
+    told = Answerer(settings).answer(question.replace("Milo", "Carla"), [hit], legs={}, degraded=False)
+    assert told.citations[0].quote.startswith("I ")

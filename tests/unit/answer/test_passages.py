@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from footnotes.answer.passages import headings_at, page_of, passages_of
+import pytest
+
+from footnotes.answer.passages import headings_at, page_of, passages_of, release_at, without_number
 from footnotes.testing.hits import make_hit
 
 TEXT = "Alpha one two. Beta three four. Gamma five six. Delta seven eight."
@@ -52,3 +54,32 @@ def test_headings_are_those_of_the_hit_a_position_lies_in() -> None:
     (passage,) = passages_of(hits)
     assert headings_at(passage, 3) == ("Terms",)
     assert headings_at(passage, 30) == ("Terms", "Notice")
+
+
+@pytest.mark.parametrize(
+    ("heading", "is_release"),
+    [
+        ("2.1.4 (2024-03-01)", True),
+        ("Version 3", True),
+        ("v2.0", True),
+        ("2.1. Terms", False),
+        ("12.1.1.2. Notice of it", False),
+    ],
+)
+def test_the_number_of_a_section_is_no_release(heading: str, is_release: bool) -> None:
+    (passage,) = passages_of([make_hit(TEXT, headings=(heading,))])
+    assert release_at(passage, 3) == (heading if is_release else "")
+
+
+@pytest.mark.parametrize(
+    ("heading", "bare"),
+    [
+        ("12.1.2. Lamps", "Lamps"),
+        ("(6) Is it safe?", "Is it safe?"),
+        ("Chapter 9. Oil", "Oil"),
+        ("A lamp", "A lamp"),
+        ("3D lamps", "3D lamps"),
+    ],
+)
+def test_a_heading_has_a_name_without_its_number(heading: str, bare: str) -> None:
+    assert without_number(heading) == bare

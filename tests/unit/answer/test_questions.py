@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from footnotes.answer.questions import form_of, names_kind, subject_of, without_pointers
+from footnotes.answer.questions import defines_at_once, form_of, names_kind, subject_of, without_pointers
 from footnotes.answer.reader import Reader
 from footnotes.answer.yesno import answered_by
 
@@ -122,3 +122,31 @@ def test_a_longer_name_is_not_what_is_defined() -> None:
     assert not names_kind("In general, garden gates are made of wood.", "definition", "What is a garden?")
     assert names_kind("The garden tool is a rake.", "definition", "What is a garden?")
     assert names_kind("Gardens are pieces of land.", "definition", "What is a garden?")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "question", "above", "at_once"),
+    [
+        ("A lamp is a tool.", "what is a lamp", "", True),
+        ("The LAMP command lights the room.", "what does lamp do", "", True),
+        ("lamp: Gives light.", "whats a lamp", "", True),
+        ("-n, --dry-run: Lights nothing.", "what does lamp -n do", "lamp manual", True),
+        ("-n, --dry-run: Lights nothing.", "what does lamp -n do", "", False),
+        ("The price of a lamp is low.", "what is a lamp", "", False),
+        ("LAMP, the Large Model, is a file.", "what is LAMP", "", True),
+        ("In most houses a lamp is a luxury.", "what is a lamp", "", False),
+        ("A lamp is used by many.", "what is a lamp", "", False),
+    ],
+)
+def test_a_sentence_may_say_at_once_what_is_asked_about(
+    sentence: str, question: str, above: str, at_once: bool
+) -> None:
+    assert defines_at_once(sentence, question, above) is at_once
+    assert subject_of(question)[0] == "definition"
+
+
+def test_the_number_of_a_quarter_or_a_year_is_no_figure() -> None:
+    question = "What effective tax rate was reported?"
+    assert not names_kind("The rate for the third quarter of 2023 was lower than in fiscal 2022.", "number", question)
+    assert names_kind("The rate for the third quarter of 2023 was 12.5%.", "number", question)
+    assert names_kind("It took nine months in 1987.", "number", "How long did it take?")

@@ -14,6 +14,7 @@ from footnotes.answer.tables.found import best_answer
 from footnotes.answer.tables.grid import Table, tables_in
 from footnotes.answer.tables.records import ask_records
 from footnotes.answer.tables.values import scale_in, value_of, years_in
+from footnotes.answer.tables.write import written_table
 from footnotes.library import Library
 from footnotes.settings import Settings
 from footnotes.testing.hits import make_hit
@@ -259,3 +260,86 @@ def test_what_is_no_formula_over_figures_is_not_computed(formula: str) -> None:
         "Flows | 2018 | 2017 | 2016\nNothing | | |\nPurchases | (1,577) | (1,373) | (1,420)\nProceeds | 262 | 49 | 58"
     )
     assert computed(formula, table) is None
+
+
+QUARTER = """Products and Services Performance (dollars in millions):
+
+Three Months Ended\tNine Months Ended
+July 1,\tJune 25,\tJuly 1,\tJune 25,
+2023\t2022\tChange\t2023\t2022\tChange
+Net sales by category:
+iPhone\t$ 39,669\t$ 40,665\t(2)%\t$ 156,778\t$ 162,863\t(4)%
+Mac\t6,840\t7,382\t(7)%\t21,743\t28,669\t(24)%
+"""
+
+
+def test_days_of_a_header_stand_over_their_years() -> None:
+    (table,) = tables_in(QUARTER)
+    assert table.columns[1:] == (
+        "Three Months Ended July 1, 2023",
+        "Three Months Ended June 25, 2022",
+        "Three Months Ended June 25, Change",
+        "Nine Months Ended July 1, 2023",
+        "Nine Months Ended June 25, 2022",
+        "Nine Months Ended June 25, Change",
+    )
+
+
+def test_of_a_quarter_the_columns_of_three_months_answer() -> None:
+    (table,) = tables_in(QUARTER)
+    for question in ("What were net sales of Mac in the latest quarter?", "What were Mac net sales in Q3 2023?"):
+        answer = ask_table(question, table)
+        assert answer is not None and answer.text == ("6,840",)
+    answer = ask_table("What were the net sales of Mac of the third quarter of 2022?", table)
+    assert answer is not None and answer.text == ("7,382",)
+
+
+def test_days_beside_names_of_changes_stand_over_their_years() -> None:
+    (table,) = tables_in(
+        "Three Months Ended\nOctober 29,\tJuly 30,\tOctober 30,\tQuarter-over-Quarter\tYear-over-Year\n"
+        "2023\t2023\t2022\tChange\tChange\nGross margin\t74.0 %\t70.1 %\t53.6 %\t3.9 pts\t20.4 pts\n"
+        "Operating expenses\t$ 2,983\t$ 2,662\t$ 2,576\t12 %\t16 %\n"
+    )
+    assert table.columns[1:4] == ("October 29, 2023", "July 30, 2023", "October 30, 2022")
+    answer = ask_table("What was the gross margin in the most recent 10-Q report?", table)
+    assert answer is not None and answer.text == ("74.0 %",)
+
+
+def test_of_the_latest_quarter_the_column_of_the_latest_year_answers() -> None:
+    (table,) = tables_in(
+        "Three Months Ended September 30,\tNine Months Ended September 30,\n2022\t2023\t2022\t2023\n"
+        "Net sales\t$ 20,538\t$ 23,059\t$ 58,718\t$ 66,553\nOperating expenses\t15,135\t16,083\t41,082\t49,072\n"
+    )
+    answer = ask_table("What were operating expenses in the latest quarter?", table)
+    assert answer is not None and answer.text == ("16,083",)
+
+
+def test_of_a_row_that_is_a_change_no_change_is_computed() -> None:
+    (table,) = tables_in("Millions\t2023\t2022\nDecrease in cash\t$ (762)\t$ (2,053)\nNet earnings\t518\t647\n")
+    answer = ask_table("What was the decrease in cash between 2022 and 2023?", table)
+    assert answer is None or not answer.formula
+
+
+def test_shares_of_a_hundred_and_amounts_per_share_are_not_in_millions() -> None:
+    page = "(In millions)\n\t2023\t2022\nNet sales\t$ 39,669\t$ 40,665\nTax rate\t12.5%\t15.7%\nDiluted earnings per share\t1.26\t1.20\n"
+    passage = passages_of([make_hit(page)])[0]
+    (table,) = tables_in(page)
+    for question, said in (
+        ("What were net sales in 2023?", "$39,669 (in millions)\n"),
+        ("What was the tax rate in 2023?", "12.5%\n"),
+        ("What were diluted earnings per share in 2023?", "1.26\n"),
+    ):
+        answer = ask_table(question, table)
+        assert answer is not None and f": {said}" in written_table(answer, passage)[0]
+
+
+def test_a_figure_of_no_period_is_no_sure_answer_on_a_quarter() -> None:
+    (table,) = tables_in("Core growth\t18%\nOrganic growth\t14%\n")
+    asked = "What was the core growth?"
+    (sure, unsure) = (ask_table(each, table) for each in (asked, "What was the core growth in the first quarter?"))
+    assert sure is None or unsure is None or unsure.score < sure.score
+
+
+def test_the_only_column_of_another_year_does_not_answer() -> None:
+    (table,) = tables_in("(Millions)\t2017\nProperty, plant and equipment (net)\t20\nGoodwill\t35\n")
+    assert ask_table("What was net property, plant and equipment in 2018?", table) is None

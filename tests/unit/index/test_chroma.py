@@ -52,7 +52,7 @@ def collection(index: ChromaIndex, **configured: Any) -> Any:
 
 def told(index: ChromaIndex, key: int) -> dict[str, Any]:
     assert index._known is not None
-    return index._calls.told(index._known, ids=[str(key)])[str(key)]
+    return index._calls.metadata_of(index._known, ids=[str(key)])[str(key)]
 
 
 # ── finding
@@ -111,7 +111,7 @@ def test_every_way_of_filtering_gives_the_same(
     monkeypatch.setattr(chroma, "EXACT_KEYS", 300 if way == "compared" else 5)
     monkeypatch.setattr(chroma, "OVERSAMPLED_MOST", 1_000 if way == "luck" else 5)
     ways: list[str] = []
-    for name in ("_by_facets", "_by_luck", "_by_name", "_compare"):
+    for name in ("_by_facets", "_oversample", "_search_ids", "_compare"):
         _noted(monkeypatch, name, ways)
     keys = np.array([key for key in range(1, 901) if (key % 3 == 1 and 100 < key <= 500) or key == 1_000])
     decades = tuple(f"document:{number}" for number in range(11, 51))
@@ -120,7 +120,9 @@ def test_every_way_of_filtering_gives_the_same(
     for query in vectors(8, seed=5):
         found = index.search(query, 12, Allowed(keys, facets))
         assert found.keys == exact(rows, query, keys[:-1], 12)
-    assert ways and {*ways} == {{"facets": "_by_facets", "luck": "_by_luck", "name": "_by_name"}.get(way, "_compare")}
+    assert ways and {*ways} == {
+        {"facets": "_by_facets", "luck": "_oversample", "name": "_search_ids"}.get(way, "_compare")
+    }
 
 
 def _noted(monkeypatch: pytest.MonkeyPatch, name: str, ways: list[str]) -> None:
@@ -344,7 +346,7 @@ def test_records_of_somebody_else_are_noticed(index: ChromaIndex) -> None:
 
 @pytest.mark.parametrize(("space", "dimensions", "said"), [("l2", D, "compares by l2"), ("cosine", 5, "5 dimensions")])
 def test_another_space_or_dimension(index: ChromaIndex, space: str, dimensions: int, said: str) -> None:
-    mark = index._calls._marked(4)
+    mark = index._calls._metadata_with(4)
     made = collection(index, configuration={"hnsw": {"space": space}}, metadata=mark)
     made.add(ids=["1"], embeddings=vectors(1, dimensions=dimensions))
     for call in (index.refresh, lambda: index.search(vectors(1)[0], 1), lambda: index.apply([], position=5)):

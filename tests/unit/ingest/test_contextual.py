@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from footnotes.chunk.contextual import ContextualChunker, checked_context
+from footnotes.chunk.contextual import ContextualChunker, check_context
 from footnotes.chunk.rules import RulesChunker
 from footnotes.errors import ProviderError
 from footnotes.library import Library
@@ -129,11 +129,11 @@ def test_pieces_are_those_of_the_chunker_inside(tmp_path: Path) -> None:
     ],
 )
 def test_what_a_model_says_is_one_short_line(said: str, expected: str | None) -> None:
-    context = checked_context(said)
+    context = check_context(said)
     assert len(context) <= 300 and "\n" not in context and (expected is None or context == expected)
 
 
 @pytest.mark.parametrize("said", ["", "\n\n", "---", "…"])
 def test_nothing_is_no_context(said: str) -> None:
     with pytest.raises(ValueError, match="said nothing"):
-        checked_context(said)
+        check_context(said)

@@ -5,7 +5,7 @@ import pytest
 
 from footnotes.chunk.assemble import AssembledChunk
 from footnotes.embed.local import LocalEmbedder
-from footnotes.ingest.pieces import embedding_pieces, equal_spans, mean_vector, pieces_to_embed
+from footnotes.ingest.pieces import embedding_pieces, equal_spans, mean_vector, mean_vectors, pieces_to_embed
 from footnotes.text.tokens import count_tokens
 
 TEXT = " ".join(f"Sentence number {number} is here." for number in range(100))
@@ -77,3 +77,12 @@ def test_the_mean_is_a_unit_vector() -> None:
     assert found == pytest.approx([0.5**0.5, 0.5**0.5])
     opposite = np.array([[1, 0], [-1, 0]], dtype=np.float32)
     assert mean_vector(opposite) == pytest.approx([1, 0])
+
+
+def test_means_made_together_are_those_made_one_by_one() -> None:
+    vectors = np.random.default_rng(3).standard_normal((40, 2, 384)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=2, keepdims=True)
+    vectors[7, 1] = -vectors[7, 0]
+    together = mean_vectors(vectors)
+    assert together.dtype == np.float32
+    assert together.tolist() == [mean_vector(pair).tolist() for pair in vectors]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from footnotes.errors import EmptyDocument
@@ -93,6 +95,67 @@ def test_tables_know_their_header_and_rows(parse) -> None:
 def test_json_values_carry_their_path(parse) -> None:
     assert f"rules.text: {OTHER}\nrules.days: 30" in parse("a.json", sample("a.json")).text
     assert len(parse("a.jsonl", sample("a.jsonl")).blocks) == 2
+
+
+def in_json(value: object) -> bytes:
+    return json.dumps(value).encode()
+
+
+def test_turns_of_a_chat_in_json_are_read_as_a_transcript(parse) -> None:
+    slack = [
+        {
+            "type": "message",
+            "user": "U1",
+            "user_profile": {"real_name": "Dana"},
+            "ts": "1709542800.0001",
+            "text": "Hi.",
+        },
+        {"type": "message", "user": "U2", "user_profile": {"real_name": "Bo"}, "ts": "1709543100.0002", "text": "Hm?"},
+    ]
+    assert parse("a.json", in_json(slack)).text == "Dana (2024-03-04 09:00): Hi.\n\nBo (2024-03-04 09:05): Hm?"
+    discord = {
+        "channel": {"name": "general"},
+        "messages": [
+            {
+                "id": "9",
+                "timestamp": "2024-03-12T14:05:11.1+00:00",
+                "content": "Who?",
+                "author": {"id": "3", "name": "mi"},
+            }
+        ],
+    }
+    assert parse("a.json", in_json(discord)).text == "general\n\nmi (2024-03-12 14:05): Who?"
+    plain = {"messages": [{"role": "user", "content": "Why?"}, {"role": "assistant", "content": "So.\n\nOr so."}]}
+    assert parse("a.json", in_json(plain)).text == "User: Why?\n\nAssistant: So.\n\nOr so."
+
+
+def test_conversations_in_a_tree_of_json_keep_their_title_and_day(parse) -> None:
+    message = {
+        "author": {"role": "user"},
+        "create_time": 1718200001.5,
+        "content": {"content_type": "text", "parts": ["I flew."]},
+    }
+    tree = [
+        {
+            "title": "Trip",
+            "create_time": 1718200000.0,
+            "mapping": {"a": {"id": "a", "parent": None, "message": message}},
+        }
+    ]
+    parsed = parse("a.json", in_json(tree))
+    assert parsed.text == "Trip (2024-06-12 13:46)\n\nUser (2024-06-12 13:46): I flew."
+    assert parsed.paths == [("Trip (2024-06-12 13:46)",)]
+
+
+def test_what_a_message_in_json_says_besides_is_kept_and_a_mail_is_no_turn(parse) -> None:
+    review = {"author": "Ann", "text": "Good.", "rating": 5}
+    assert parse("a.json", in_json([review])).text == "Ann: Good.\nrating: 5"
+    mail = {"from": "ann@example.org", "to": "bo@example.org", "subject": "Hi", "body": "Good."}
+    assert (
+        "subject: Hi" in parse("a.json", in_json([mail])).text and "Hi: " not in parse("a.json", in_json([mail])).text
+    )
+    long = {"role": "assistant", "content": "word " * 1_000, "name": "x"}
+    assert len(parse("a.json", in_json([long])).blocks) == 1
 
 
 def test_notebook_cells(parse) -> None:

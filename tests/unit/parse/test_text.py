@@ -156,3 +156,8 @@ def test_a_lone_surrogate_does_not_make_the_rest_unreadable(parse) -> None:
     assert parsed.text.startswith("Grüße, \ufffd") and parsed.text.endswith(" and more")
     assert parsed.report.warnings == ("1 character was not valid UTF-8 and could not be read",)
     assert parse("a.txt", b"plain \xed\xa0\xbd words").report.metadata["encoding"] == "utf-8"
+
+
+def test_who_speaks_in_a_chat_is_no_heading(parse) -> None:
+    chat = "Anna Brandt — 03/12/2024 2:05 PM\nWho of you is in for the game of next Tuesday evening?\n"
+    assert not parse("a.txt", (chat * 2).encode()).paths

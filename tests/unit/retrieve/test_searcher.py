@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from footnotes.errors import EmbedderUnavailable
+from footnotes.errors import EmbedderUnavailable, NotFound
 from footnotes.library import Library
 from footnotes.retrieve import reranking
 from footnotes.retrieve.searcher import _followed_by
@@ -36,6 +36,16 @@ def test_another_model_embeds_the_question_anew(tmp_path: Path) -> None:
         library.search("hotels")
         library.reindex(embedder="hashing:32")
         assert library.search("hotels").legs["dense"].status == "ok"
+
+
+def test_a_collection_that_does_not_exist_is_an_error_and_an_empty_one_gives_nothing(tmp_path: Path) -> None:
+    with Library(tmp_path / "library", settings=Settings(), embedder=HashingEmbedder()) as library:
+        library.add_text("Hotels cost 90 euros a night.", filename="travel.txt", collection="travel")
+        library.set_collection("trains", system_prompt="Be brief.")
+        assert library.search("hotels", collection="trains").hits == ()
+        for call in (library.search, library.ask):
+            with pytest.raises(NotFound, match="no collection 'travle'; did you mean 'travel'"):
+                call("What do hotels cost?", collection="travle")
 
 
 def add_notices(library: Library) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from footnotes.retrieve.symbols import MOST_NAMES, Asked, asked_names, symbols_of
+from footnotes.retrieve.symbols import MOST_NAMES, Asked, find_names, symbols_of
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from footnotes.retrieve.symbols import MOST_NAMES, Asked, asked_names, symbols_o
     ],
 )
 def test_names(question: str, name: str, bare: str) -> None:
-    assert asked_names(question) == (Asked(name, bare),)
+    assert find_names(question) == (Asked(name, bare),)
 
 
 @pytest.mark.parametrize(
@@ -43,14 +43,14 @@ def test_names(question: str, name: str, bare: str) -> None:
     ],
 )
 def test_plain_questions_have_none(question: str) -> None:
-    assert not [asked for asked in asked_names(question) if "x.test" not in asked.name]
+    assert not [asked for asked in find_names(question) if "x.test" not in asked.name]
 
 
 def test_there_is_a_most() -> None:
-    assert len(asked_names(" ".join(f"name_{n}" for n in range(1_000)))) == MOST_NAMES
+    assert len(find_names(" ".join(f"name_{n}" for n in range(1_000)))) == MOST_NAMES
 
 
 def test_names_are_looked_up_as_written_and_used_as_whole_terms() -> None:
-    symbols = symbols_of(asked_names("TokenService.refresh_all"))
+    symbols = symbols_of(find_names("TokenService.refresh_all"))
     assert symbols.names == ("TokenService.refresh_all", "refresh_all")
     assert set(symbols.terms) == {"tokenservice.refresh_all", "refresh_all"}

@@ -30,7 +30,7 @@ ADDING = {"chunker", "chunker_options", "on_progress"}
 UNSENT = {"add": ADDING, "adding": ADDING, "add_text": {"keep_original"},
           "add_texts": {"on_progress"}, "ask": {"instructions"}, "ask_stream": {"instructions"},
           "search": {"candidates"}, "delete": {"compact", "scrub"},
-          "reindex": {"documents", "gate", "on_progress"}}  # fmt: skip
+          "reindex": {"documents", "from_files", "gate", "on_progress"}}  # fmt: skip
 """Options that no route takes, by method."""
 
 

@@ -238,7 +238,7 @@ def test_what_a_dead_server_was_at_has_broken_off(slow: tuple[Running, threading
     ) as answer:
         hear(events_of(answer.iter_lines()))
         store = server.app.state.tenants.borrow("local").conversations
-        server.app.state.tenants.give_back("local")
+        server.app.state.tenants.release("local")
         turn = store.turn("local", "d" * 16, 1)
         assert turn.state == "asking"
         assert server.app.state.running_answers.is_dead(("local", "d" * 16, 2), turn, is_alone=True)
@@ -256,7 +256,7 @@ def test_two_servers_of_one_database_know_the_same_conversations(postgres: Postg
         serving(tmp_path / "two", store=address, serve_worker=False) as other,
     ):
         one.app.state.tenants.borrow("local").add_text(HANDBOOK, filename="handbook.md")
-        one.app.state.tenants.give_back("local")
+        one.app.state.tenants.release("local")
         conversation, turn = begin(one)
         assert turn["answer"]["citations"]
         assert whole(other, conversation)["turns"] == [turn]
@@ -283,7 +283,7 @@ def test_judged_answers_become_a_golden_set(filled: Running, tmp_path: Path) -> 
     try:
         write_golden(tmp_path / "golden.jsonl", questions_of_ratings(library))
     finally:
-        filled.app.state.tenants.give_back("local")
+        filled.app.state.tenants.release("local")
     good, bad = read_golden(tmp_path / "golden.jsonl")
     assert (good.text, list(good.documents), good.answer) == (NOTICE, ["handbook.md"], turn["text"])
     assert good.passages == tuple(dict.fromkeys(one["quote"] for one in turn["answer"]["citations"]))
@@ -296,7 +296,7 @@ def test_a_backup_has_the_conversations(filled: Running, tmp_path: Path) -> None
     try:
         library.backup(tmp_path / "backup.fn")
     finally:
-        filled.app.state.tenants.give_back("local")
+        filled.app.state.tenants.release("local")
     result = CliRunner().invoke(main, ["restore", str(tmp_path / "backup.fn"), "--library", str(tmp_path / "again")])
     assert result.exit_code == 0, result.output
     with serving(tmp_path / "again") as restored:

@@ -1,4 +1,4 @@
-"""A question through all its stages, and the answers remembered while nothing changes."""
+"""Runs a question through all its stages, and caches answers while nothing changes."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from footnotes.types import Event
 __all__ = ["AskChoices", "AskOptions", "Asking", "Ground", "as_turns", "changed_settings"]
 
 CHOICES = frozenset(field.name for field in fields(AskOptions)) - {"settings"}
-"""What is chosen for a question; anything else that is given with it is a setting."""
+"""The options of a question; anything else passed with it is a setting."""
 
 
 class Asking:
-    """Asks one library. Safe to use from several threads."""
+    """Answers questions from one library. Safe to use from several threads."""
 
     def __init__(self, ground: Ground, settings: Settings, answerer: Answerer) -> None:
         self._ground, self._settings, self._answerer = ground, settings, answerer
         self._remembered = AnswerCache(settings.query_cache)
 
     def stream(self, question: str, choices: AskChoices) -> Iterator[Event]:
-        """Events as they happen; the last holds the answer, which tells the files its footnotes point to."""
+        """Yield events as they happen; the last holds the answer, with the files its footnotes point to."""
         settings = {name: value for name, value in choices.items() if name not in CHOICES}
         given: dict[str, Any] = {name: value for name, value in choices.items() if name in CHOICES}
         given["history"] = as_turns(given.get("history", ()))
@@ -61,6 +61,6 @@ class Asking:
             yield event
 
     def _state(self, options: AskOptions) -> str:
-        """The library as an answer depends on it; only a model reads the collections' prompts."""
+        """Return the state of the library that an answer depends on; only a model reads the collections' prompts."""
         prompts = {} if options.settings.model == EXTRACTIVE else self._ground.system_prompts()
         return f"{self._ground.stamp()} {sorted(prompts.items())}"

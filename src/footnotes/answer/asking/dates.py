@@ -1,4 +1,4 @@
-"""When a document was written."""
+"""Dates documents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DAY = re.compile(r"(?<!\d)((?:19|20)\d\d)(?:[-_.]?(0[1-9]|1[0-2])(?:[-_.]?([0-2
 
 
 def when_written(document: Document) -> str:
-    """A text that sorts by date: what the file states, else a date in its name or title, else when it was taken in."""
+    """Return a text that sorts by date: that of the file, else one in its name or title, else that of ingestion."""
     for key in _STATED:
         if isinstance(stated := document.metadata.get(key), str) and _DAY.match(stated):
             return stated

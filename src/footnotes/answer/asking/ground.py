@@ -1,4 +1,4 @@
-"""What a question is asked of: one tenant's library."""
+"""One tenant's library, as the answer stage sees it."""
 
 from __future__ import annotations
 
@@ -35,26 +35,26 @@ class Ground:
         return read_chunks(self._store.documents, self._user, document_id)
 
     def checksum(self, document_id: str) -> str:
-        """The checksum of a document's file; empty where it was deleted meanwhile."""
+        """Return the checksum of a document's file; empty if it was deleted meanwhile."""
         with suppress(NotFound):
             return self._store.documents.find(self._user, document_id).document.file_hash
         return ""
 
     def system_prompt(self, collection: str) -> str:
-        """What a collection adds to the prompt of a model."""
+        """Return what a collection adds to the prompt of a model."""
         return self.system_prompts().get(collection, "")
 
     def system_prompts(self) -> dict[str, str]:
-        """What the collections that add anything add to the prompt of a model."""
+        """Return the additions to the prompt of a model, by collection."""
         rows = self._store.collections.all(self._user)
         return {str(row["name"]): str(row["system_prompt"]) for row in rows if row["system_prompt"]}
 
     def stamp(self) -> str:
-        """Changes whenever the library does: tenant, generation, last change."""
+        """Return a stamp that changes whenever the library does: tenant, generation, last change."""
         return f"{self._user}/{self._searcher.view().stamp}"
 
     def evidence(self, found: SearchResult) -> dict[str, Any]:
-        """The `embed` and `document_frequency` of `Findings`, as far as the legs that ran can give them."""
+        """Return `embed` and `document_frequency` of `Findings`, as far as the legs that ran provide them."""
         ran = {name for name, leg in found.legs.items() if gave_results(leg)}
         embed = self._embedders.get().embed if "dense" in ran and found.hits else None
         return {"embed": embed, "document_frequency": self._share() if "lexical" in ran else None}

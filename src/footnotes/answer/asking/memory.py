@@ -1,4 +1,4 @@
-"""Answers remembered for as long as the library does not change."""
+"""Caches answers for as long as the library does not change."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from footnotes.answer.asking.options import AskOptions
 from footnotes.types import Answer, Event, Step, Usage
 
 FROM_MEMORY = "Answered from memory: the library has not changed since this was last asked."
-"""The first step of an answer that was remembered."""
+"""The first step of a cached answer."""
 
 
 class AnswerCache:
-    """Answers to questions on an unchanged library, the last ones asked. Whoever puts one in has checked it."""
+    """The most recent answers on an unchanged library. The caller checks them with `is_cacheable` first."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -41,13 +41,13 @@ class AnswerCache:
 
 
 def is_cacheable(answer: Answer) -> bool:
-    """Not what would be better if it were asked again: degraded, broken off, or before all vectors are made."""
+    """Return whether asking again would give the same: not if degraded, broken off, or while vectors are missing."""
     pending = any(leg.status == "pending" for leg in answer.legs.values())
     return not (answer.degraded or answer.incomplete or pending)
 
 
 def replayed(answer: Answer, request_id: str) -> Iterator[Event]:
-    """A remembered answer as the events it came in."""
+    """Yield a cached answer as its original events."""
     step = Step("thought", FROM_MEMORY)
     yield Event("step", step=step)
     yield Event("hits", hits=answer.hits)
@@ -64,7 +64,7 @@ def replayed(answer: Answer, request_id: str) -> Iterator[Event]:
 
 
 def memory_key(question: str, options: AskOptions, stamp: str) -> str:
-    """Tenant, generation and change are in the stamp; what else may matter in the options and the files they name."""
+    """Hash the stamp (tenant, generation and change), and what else matters: the options and the files they name."""
     chosen = options.settings
     named = (chosen.prompt_template, chosen.synonyms_file, chosen.question_adapter)
     files = [_state_of(path) for path in named if path]
@@ -73,7 +73,7 @@ def memory_key(question: str, options: AskOptions, stamp: str) -> str:
 
 
 def _state_of(path: str) -> tuple[int, int]:
-    """Changes when the file does; a file that is not there is told to whoever reads it."""
+    """Return a value that changes with the file; a missing file is reported by its reader."""
     try:
         found = Path(path).expanduser().stat()
     except OSError:

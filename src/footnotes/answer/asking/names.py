@@ -1,8 +1,8 @@
 # ruff: noqa: E501, SIM905 (patterns and lists of words read better whole)
-"""Other names for what a question names, and what in it is not the question: how to answer, and for whom.
+"""Finds other names for things in a question, and its parts that are not the question: how to answer, and for whom.
 
-`MFA` is *multi-factor authentication* where the documents say so in brackets, where words of theirs have these initials
-and no document has the letters, or where the user's list says so.
+`MFA` is *multi-factor authentication* if the documents say so in brackets, if words in them have these initials and no
+document has the letters, or if the user's list says so.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _EXPLAINED = r"\b{letters}\s*\(([^()\n]{{4,60}})\)"
 _WORD = re.compile(r"[^\W\d_][\w'’]*")
 _JOINING = frozenset(("and", "of", "the", "for", "in", "to", "a", "an", "on"))
 RARE = 0.01
-"""The share of chunks that have the letters of a question, above which they are left as they are."""
+"""Letters in more than this share of chunks are not replaced."""
 LONGEST = 6
-"""Words an abbreviation of letters may stand for."""
+"""The maximum words that an abbreviation may stand for."""
 _INSTRUCTS = re.compile(
     r"^\s*(?:please\s+)?(?:assume|give|answer|calculate|compute|address|round|use|respond|reply|base|express|report|state|provide"
     r"|if .{3,80}, (?:then )?please)\b(?=.*\b(?:answer|question|response|information|details|shown|statement|items|decimal|place"
@@ -40,7 +40,7 @@ _FORMAT = re.compile(
     r"\b(?:units?|percents?|percentages?|usd|dollars|thousands|millions|billions|decimals?|places?)\b[^()]*\)",
     re.IGNORECASE,
 )
-"""A bracket that says in what form to answer."""
+"""Matches a bracket that says in what form to answer."""
 _SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z])")
 _FISCAL = re.compile(r"\bFY\s?(?=(?:19|20)\d\d\b)|\bFY\s?'?(?=\d\d\b)")
 _QUARTER = re.compile(
@@ -58,7 +58,7 @@ def _quarter(found: re.Match[str]) -> str:
 
 
 def without_instructions(question: str) -> str:
-    """The question without sentences that say how to answer it; itself where nothing would be left."""
+    """Remove sentences that say how to answer; return the question itself if nothing would be left."""
     lead = _LEADS_IN.search(question)
     asked = question[lead.end() :] if lead else question
     kept = [part for part in _SENTENCE.split(asked) if not _INSTRUCTS.search(part)]
@@ -67,7 +67,7 @@ def without_instructions(question: str) -> str:
 
 
 def without_fiscal(question: str) -> str:
-    """`FY2018` as the year it names, and `Q2 of FY2018`, `FY2018Q2` as the second quarter of it, as reports write it."""
+    """Replace `FY2018` by its year, and `Q2 of FY2018`, `FY2018Q2` by its second quarter, as reports write it."""
     question = _QUARTER.sub(_quarter, question)
     return _FISCAL.sub(lambda match: "20" if re.match(r"\d\d\b", question[match.end() :]) else "", question)
 
@@ -75,7 +75,7 @@ def without_fiscal(question: str) -> str:
 def other_names(
     question: str, texts: Iterable[str], share: Share | None, groups: Sequence[Sequence[str]] = ()
 ) -> dict[str, str]:
-    """What the question writes → what the documents write for it."""
+    """Map names in the question to those in the documents."""
     joined = list(texts)
     found: dict[str, str] = {}
     for group in groups:
@@ -88,7 +88,7 @@ def other_names(
             continue
         shares = [share(term) for term in analyze(letters, "en")] if share is not None else [1.0]
         if max(shares, default=0.0) > RARE:
-            continue  # documents that have the letters often are found by them
+            continue  # documents that often have the letters are found by them
         unknown = not any(shares)
         for text in joined:
             if long := _find_definition(letters, text) or (_by_initials(letters, text) if unknown else None):
@@ -99,14 +99,14 @@ def other_names(
 
 
 def renamed(question: str, names: dict[str, str]) -> str:
-    """The question with the documents' names in the place of its own."""
+    """Replace the question's names by the documents'."""
     for said, other in names.items():
         question = re.sub(rf"\b{re.escape(said)}\b", lambda _, other=other: other, question, flags=re.IGNORECASE)  # type: ignore[misc]
     return question
 
 
 def _find_definition(letters: str, text: str) -> str | None:
-    """What the letters stand for by a bracket of the text: `Acme Board (AB)` or `AB (Acme Board)`."""
+    """Find what letters stand for by a bracket in the text: `Acme Board (AB)` or `AB (Acme Board)`."""
     if letters not in text:
         return None
     for match in re.finditer(_BRACKETED.format(letters=re.escape(letters)), text):
@@ -119,7 +119,7 @@ def _find_definition(letters: str, text: str) -> str | None:
 
 
 def _with_initials(letters: str, words: list[str]) -> str | None:
-    """The last words of a run that have these initials."""
+    """Return the last words of a run that have these initials."""
     for count in range(1, min(len(words), LONGEST + 2) + 1):
         tail = words[-count:]
         if _initials(tail) == _plain(letters):
@@ -128,7 +128,7 @@ def _with_initials(letters: str, words: list[str]) -> str | None:
 
 
 def _by_initials(letters: str, text: str) -> str | None:
-    """Words of the text that have these initials, where at least three letters say so."""
+    """Find words of the text with these initials, if there are at least three letters."""
     wanted = _plain(letters)
     if len(wanted) < 3:
         return None
@@ -143,7 +143,7 @@ def _by_initials(letters: str, text: str) -> str | None:
 
 
 def _initials(words: Sequence[str]) -> str:
-    """The first letters of words and of their parts, without words that only join."""
+    """Return the first letters of words and of their parts, without joining words."""
     parts = [part for word in words for part in re.split(r"[-/]", word) if _WORD.search(part)]
     return "".join(_WORD.search(part)[0][0] for part in parts if part.lower() not in _JOINING).lower()  # type: ignore[index]
 
@@ -153,20 +153,20 @@ def _plain(letters: str) -> str:
 
 
 FEW = 2
-"""Documents that a name still tells apart from the rest of the library where all that was found is of them."""
+"""A name may mean up to this many documents even if everything found is from them."""
 IN_PASSING = 0.2
-"""The share of passages of other documents that may speak of what a document is named after."""
+"""The maximum share of other documents' passages that mention what a document is named after."""
 
 
 def named_documents(question: str, hits: Sequence[Hit]) -> set[str]:
-    """The documents among the hits whose file name or title has a name of the question that no other hit speaks of.
+    """Return the documents whose file name or title has a name of the question that no other hit mentions.
 
-    `Best Buy` names `BESTBUY_2023_10K.pdf`. A name that other documents speak of too names a matter, not a document.
+    `Best Buy` names `BESTBUY_2023_10K.pdf`. A name that other documents also mention is a subject, not a document.
     """
     named: set[str] = set()
     for name in document_names(question):
-        mine = {hit.document_id for hit in hits if name in _joined_words(f"{hit.filename} {hit.title}")}
-        others = [name in _joined_words(hit.text) for hit in hits if hit.document_id not in mine]
+        mine = {hit.document_id for hit in hits if name in words_joined(f"{hit.filename} {hit.title}")}
+        others = [name in words_joined(hit.text) for hit in hits if hit.document_id not in mine]
         if sum(others) <= IN_PASSING * len(others):
             named |= mine
     found = {hit.document_id for hit in hits}
@@ -181,19 +181,19 @@ _STATEMENTS = {
 
 
 def statements_named(question: str) -> list[str]:
-    """What to search a report for where a question names one of the statements that every report has, or a line of it."""
+    """Return what to search if a question names one of the statements that every report has, or a line of one."""
     return [found for named, found in _STATEMENTS.items() if re.search(named, question, re.IGNORECASE)]
 
 
 def file_names(question: str, hits: Sequence[Hit], documents: Iterable[str]) -> set[str]:
-    """The words of these documents' file names that the question has, as the files write them."""
+    """Return the words of these documents' file names that the question has, as the files write them."""
     wanted, among = document_names(question), set(documents)
     parts = {part for hit in hits if hit.document_id in among for part in re.findall(r"[^\W_]+", hit.filename)}
     return {part for part in parts if part.lower() in wanted and not part.isdigit()}
 
 
 def without_names(question: str, names: Iterable[str]) -> str:
-    """The question without the names of documents, which each of their passages would have to say."""
+    """Remove the names of documents from a question: their passages need not repeat them."""
     for name in names:
         apart = r"\s?".join(map(re.escape, name))
         question = re.sub(rf"\b{apart}(?:['’]s)?(?!\w)", " ", question, flags=re.IGNORECASE)
@@ -201,7 +201,7 @@ def without_names(question: str, names: Iterable[str]) -> str:
 
 
 def document_names(question: str) -> set[str]:
-    """The names in a question as a file may be called by them: single words, and neighbours written as one."""
+    """Return the names in a question as a file may spell them: single words, and neighbours joined."""
     words = [re.sub(r"['’]s?\Z", "", word) for word in re.findall(r"[\w&'’-]+", question)]
     capital = [word for word in words if re.match(r"[A-Z]|\d+[A-Z]", word) and word.lower() not in _ASKING]
     pairs = [f"{one}{other}" for one, other in pairwise(words) if one in capital and other in capital]
@@ -209,8 +209,8 @@ def document_names(question: str) -> set[str]:
 
 
 @lru_cache(maxsize=512)
-def _joined_words(text: str) -> frozenset[str]:
-    """The words of a text in small letters, and neighbours written as one."""
+def words_joined(text: str) -> frozenset[str]:
+    """Return the words of a text in lower case, and neighbours joined."""
     words = re.findall(r"[^\W_]+", text.lower())
     return frozenset(words).union(f"{one}{other}" for one, other in pairwise(words))
 

@@ -1,4 +1,4 @@
-"""How a question is asked."""
+"""The options of a question."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ PER_CALL = frozenset(
         "agent_steps", "agent_tokens", "agent_seconds",
     }
 )  # fmt: skip
-"""Settings that one question may change. Keys, addresses and files are not among them."""
+"""Settings that a question may change; not keys, addresses and files."""
 
 PASSAGES = 20
-"""Passages that a model is shown, or that an extractive answer chooses from."""
+"""Passages shown to a model, or used for an extractive answer."""
 DEEP_PASSAGES = 2
-"""How many times as many passages a deep question may draw on."""
+"""The factor by which a deep question may use more passages."""
 
 
 History = Sequence[Turn | tuple[str, str]]
-"""The turns before a question, oldest first: as such, or as pairs of who spoke and what was said."""
+"""The turns before a question, oldest first: as `Turn`s, or as pairs of speaker and text."""
 
 
 class AskChoices(TypedDict, total=False):
-    """How to ask, and the settings of the answer that this question changes."""
+    """The options of a question, and the settings it changes."""
 
     where: Where | None
     collection: str | None
@@ -40,7 +40,7 @@ class AskChoices(TypedDict, total=False):
     passages: int | None
     history: History
     instructions: str
-    """Tell a model how to answer. The rule that every sentence rests on a passage stands whatever they say."""
+    """Tell a model how to answer. Whatever they say, every sentence still needs a passage."""
     deep: bool
     """Search more than once."""
     model: str
@@ -65,7 +65,7 @@ class AskChoices(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskOptions:
-    """How to ask."""
+    """The options of a question."""
 
     where: Any = None
     collection: str | None = None
@@ -77,7 +77,7 @@ class AskOptions:
     settings: Settings
 
     def searching(self) -> dict[str, Any]:
-        """The options of a search for it."""
+        """Return the options of a search for it."""
         if self.passages is not None and not 1 <= self.passages <= MAX_LIMIT:
             raise OptionError(f"passages must be between 1 and {MAX_LIMIT}, not {self.passages}")
         count = (self.passages or self.settings.answer_passages or PASSAGES) * (DEEP_PASSAGES if self.deep else 1)
@@ -92,7 +92,7 @@ class AskOptions:
 
 
 def changed_settings(settings: Settings, changes: dict[str, Any]) -> Settings:
-    """The settings with what one question may change."""
+    """Apply a question's changes to the settings. Raises if a question may not make them."""
     given = {name: value for name, value in changes.items() if value is not None}
     if refused := sorted(set(given) - PER_CALL):
         raise OptionError(f"a question cannot change {refused[0]!r}; it can change {', '.join(sorted(PER_CALL))}")
@@ -103,7 +103,7 @@ def changed_settings(settings: Settings, changes: dict[str, Any]) -> Settings:
 
 
 def as_turns(history: History) -> tuple[Turn, ...]:
-    """The turns of a conversation, given as such or as pairs of who spoke and what was said."""
+    """Convert a conversation, given as `Turn`s or as pairs of speaker and text, to turns."""
     turns = [turn if isinstance(turn, Turn) else Turn(*turn) for turn in history]  # type: ignore[arg-type]
     for turn in turns:
         if turn.role not in ("user", "assistant"):

@@ -1,4 +1,4 @@
-"""One question on its way: condensed, expanded, searched or gathered, answered."""
+"""Runs one question: condenses, expands, searches or gathers, answers."""
 
 from __future__ import annotations
 
@@ -26,6 +26,15 @@ from footnotes.answer.asking.names import (
     without_names,
 )
 from footnotes.answer.asking.options import AskOptions
+from footnotes.answer.asking.scope import (
+    MOST_MEANT,
+    MOST_NAMES,
+    Report,
+    documents_meant,
+    named_anywhere,
+    names_asked,
+    of_the_latest_quarter,
+)
 from footnotes.answer.asking.spelling import corrected
 from footnotes.answer.condense import condense_by_model, condense_by_rule, last_said, needs_context, what_to_answer
 from footnotes.answer.decompose import parts_of, sides_of
@@ -45,19 +54,19 @@ from footnotes.settings import Settings
 from footnotes.types import SEARCHED_FOR, AnyOf, Condition, Event, Hit, Leg, SearchResult, Step, Usage
 
 Gathering: TypeAlias = tuple[SearchResult, tuple[str, ...]]
-"""What was found, and the parts of the question where it has several."""
+"""The search result, and the parts of the question if it has several."""
 
 _WISHES = "How to answer, as the caller wishes it. The rules above stand, whatever it says:"
 MOST_REPORTS = 2
-"""Documents whose tables are all looked through for a figure."""
+"""The maximum documents whose tables are all searched for a figure."""
 SPELLINGS = 2
-"""How often slips are looked for: what was found for the corrected words may have the others."""
+"""Rounds of spelling correction: hits for the corrected words may contain the others."""
 _UNGROUNDED = "Answer the question in a few sentences. No documents could be looked at: say so when you are not sure."
 
 
 @dataclass
 class Run:
-    """One question on its way."""
+    """The run of one question."""
 
     ground: Ground
     answerer: Answerer
@@ -66,8 +75,9 @@ class Run:
     steps: list[Step] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     log: list[str] = field(default_factory=list)
-    reports: tuple[Hit, ...] = ()  # one hit of each document that a question for a figure names
-    spelled: str = ""  # the question as the library spells it, where that is not as it was asked
+    reports: tuple[Hit, ...] = ()  # one hit per document that a question for a figure names
+    scope: frozenset[str] = frozenset()  # the reports that the question means
+    spelled: str = ""  # the question in the library's spelling, if it differs
 
     @property
     def settings(self) -> Settings:
@@ -108,6 +118,7 @@ class Run:
             **self.ground.evidence(found),
         }
         asked = standalone if self._model() else what_to_answer(plain, standalone)
+        findings["of_tables"] = of_the_latest_quarter(asked, self.scope)
         for event in self.answerer.stream(asked, found.hits, settings=self.settings, **findings):
             yield self._finish(event, question)
 
@@ -118,19 +129,19 @@ class Run:
         return replace(event, answer=replace(event.answer, question=question, log=tuple(self.log)))
 
     def _collection_prompt(self, found: SearchResult) -> str:
-        """The prompt of the collection that was asked, or of the only one that was found in."""
+        """Return the prompt of the chosen collection, or of the only one with hits."""
         names = {self.options.collection} if self.options.collection else {hit.collection for hit in found.hits}
         return self.ground.system_prompt(str(names.pop())) if len(names) == 1 else ""
 
     def _instructions(self) -> str:
-        """What the caller asks for, under the rules: whatever it says, every sentence still needs its footnote."""
+        """Return the caller's instructions, under the rules: every sentence still needs its footnote."""
         said = escaped(self.options.instructions).strip()
         return f"{_WISHES}\n{said}" if said else ""
 
     # ── before the search
 
     def _condense(self, question: str) -> Generator[Event, None, str]:
-        """The question made to stand alone, where there was a conversation."""
+        """Rewrite the question to stand alone, if there is a conversation."""
         history = self.options.history
         standalone = question
         if history:
@@ -160,7 +171,7 @@ class Run:
     # ── the search
 
     def _search(self, question: str) -> Generator[Event, None, Gathering]:
-        """One search, or several merged where the question was expanded or compares two things."""
+        """Search once, or merge several searches if the question is expanded or compares two things."""
         variants = self._variants(question)
         found = self.ground.search(question, **self.options.searching())
         asked = question
@@ -185,7 +196,7 @@ class Run:
         return found, ()
 
     def _named(self, question: str, found: SearchResult) -> Generator[Event, None, tuple[str, SearchResult]]:
-        """The question in the documents' own names, and what a search for them adds; a document it names goes first."""
+        """Rewrite the question with the documents' names and add hits for them; a document it names goes first."""
         plain = without_fiscal(without_instructions(question))
         share = self.ground.evidence(found)["document_frequency"]
         listed = self.settings.synonyms_file if "synonyms" not in self.settings.expand else ""
@@ -194,14 +205,22 @@ class Run:
         for said, other in names.items():
             yield self._step(Step("thought", f"Read {said} as: {other}"))
         asked = renamed(plain, names)
+        scope = self._scope(question, found)
+        self.scope = frozenset(scope)
+        if scope:
+            yield self._step(Step("thought", f"Read as a question on: {', '.join(sorted(scope.values()))}"))
+            found = replace(found, hits=tuple(hit for hit in found.hits if hit.document_id in scope))
+            among = Condition("document_id", "in", [*sorted(scope)])
+            self.options = replace(self.options, where=both(as_filter(self.options.where), among))
         options = self.options.searching()
         searches: list[SearchResult] = []
         if asked != question:
             self.spelled = asked
             searches.append(self._further(asked, options, found))
-        if documents := named_documents(question, found.hits):
+        if documents := set(scope) or named_documents(question, found.hits):
             called = sorted(file_names(question, found.hits, documents))
-            alike = [Condition("filename", "glob", f"*{each}*") for each in called]  # of which no hit is, perhaps
+            # Some of them may have no hit.
+            alike = [] if scope else [Condition("filename", "glob", f"*{each}*") for each in called]
             named = AnyOf((Condition("document_id", "in", [*sorted(documents)]), *alike))
             inside = options | {"where": both(as_filter(self.options.where), named)}
             lexical = inside | {"mode": "lexical"}
@@ -213,8 +232,20 @@ class Run:
                 searches.append(self._further(line, lexical, found))
         return asked, self._together(found, searches)
 
+    def _scope(self, question: str, found: SearchResult) -> dict[str, str]:
+        """Return the dated reports that a question means by company and period: ids and file names."""
+        known = list({hit.document_id: Report(hit.document_id, hit.filename, hit.title) for hit in found.hits}.values())
+        names = names_asked(question)
+        if not 0 < len(names) <= MOST_NAMES or 2 * sum(each.is_dated for each in known) < len(known):
+            return {}
+        where = both(as_filter(self.options.where), named_anywhere(names))  # the right one may have no hit yet
+        every = self.ground.documents(where=where, collection=self.options.collection)
+        known += [Report(each.id, each.filename, each.title) for each in every]
+        meant = {each.id: each.filename for each in documents_meant(question, known)}
+        return meant if len(meant) <= MOST_MEANT else {}
+
     def _together(self, found: SearchResult, searches: list[SearchResult]) -> SearchResult:
-        """The hits in the order of all searches together; the scores stay those of one, which say how far one leads."""
+        """Sort the hits by all searches together, but keep the scores of one search, which show how far a hit leads."""
         if not searches:
             return found
         scores = {hit.chunk_id: hit.score for each in (*searches, found) for hit in reversed(each.hits)}
@@ -222,7 +253,7 @@ class Run:
         return replace(found, hits=tuple(replace(hit, score=scores[hit.chunk_id]) for hit in hits))
 
     def _correct_spelling(self, question: str, found: SearchResult) -> str:
-        """The question with its slips corrected by the passages' own words; empty where it has none."""
+        """Correct the question's typing errors by the passages' words; return nothing if it has none."""
         share = self.ground.evidence(found)["document_frequency"]
         if share is None or not found.hits:
             return ""
@@ -230,14 +261,14 @@ class Run:
         return spelled if spelled != question else ""
 
     def _further(self, query: str, options: dict[str, Any], first: SearchResult) -> SearchResult:
-        """A further search; one that cannot run takes nothing away from the first."""
+        """Search again; if that fails, keep the first result."""
         try:
             return self.ground.search(query, **options)
         except (SearchUnavailable, OptionError):
             return replace(first, hits=(), degraded=True)
 
     def _gather(self, question: str) -> Generator[Event, None, Gathering]:
-        """What an agent gathers in several searches."""
+        """Gather with an agent in several searches."""
         chosen, model = self.settings, self._model()
         agent = Agent(self._reader(), Budget(chosen.agent_steps, chosen.agent_tokens, chosen.agent_seconds), model)
         for event in agent.events(question):
@@ -262,7 +293,7 @@ class Run:
     # ── without documents
 
     def _answer_without_sources(self, question: str, error: FootnotesError) -> Iterator[Event]:
-        """An answer of the model alone, where the caller allows it: marked, and without a footnote."""
+        """Yield an answer of the model alone, if the caller allows it: marked, and without a footnote."""
         model = self.answerer.model(self.settings)
         assert model is not None
         messages = (Message("system", _UNGROUNDED), Message("user", escaped(question)))
@@ -311,7 +342,7 @@ class Run:
         return Deadline(self.settings.answer_seconds)
 
     def _report(self, question: str) -> Found | None:
-        """What the tables of the documents that are named answer, and the chunk it stands in as a passage."""
+        """Answer from the tables of the named documents, with the answer's chunk as a passage."""
         best: Found | None = None
         for hit in self.reports[:MOST_REPORTS]:
             answer = answer_in(question, hit.document_id, f"{hit.filename} {hit.title}", self._read)
@@ -336,7 +367,7 @@ class Run:
         return best
 
     def _add_dates(self, document_id: str) -> str:
-        """When a document was written, as it says itself, as its name has it, or as it was last taken in."""
+        """Return when a document was written: by its own date, its name, or its last ingestion."""
         (document,) = self.ground.documents(where=Condition("document_id", "eq", document_id)) or (None,)
         return "" if document is None else when_written(document)
 

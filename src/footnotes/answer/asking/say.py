@@ -1,4 +1,4 @@
-"""Chat models for those who only need what they say."""
+"""Chat models for callers that only need the reply's text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_TOKENS = 120
 
 
 def saying(settings: Settings, model: str, *, max_tokens: int = _MOST_TOKENS) -> Callable[[str, str], str]:
-    """System and user text → what the model says. The model is made when it is first asked."""
+    """Return a function from system and user text to the model's reply. The model opens at the first call."""
 
     @cache
     def chat() -> ChatModel:
@@ -35,7 +35,7 @@ def saying(settings: Settings, model: str, *, max_tokens: int = _MOST_TOKENS) ->
 
 
 def completing(answerer: Answerer) -> Callable[[str, str, Deadline], str]:
-    """What the settings' own model says within a deadline: for the reranker `llm`."""
+    """Return a function that gets a reply from the configured model within a deadline, for the reranker `llm`."""
 
     def complete_text(system: str, user: str, deadline: Deadline) -> str:
         model = answerer.model()

@@ -1,4 +1,4 @@
-"""A misspelled question → the question in the library's own words."""
+"""Corrects a misspelled question by the library's own words."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from footnotes.answer.candidates import function_terms
 from footnotes.text.analysis import analyze
 
 SHORTEST, SHORTEST_TWICE = 4, 7
-"""Letters of a word that may have one slip, and two."""
-_WORD = re.compile(r"[^\W\d_]+")
+"""The minimum letters of a word that may have one error, and two."""
+_WORD = re.compile(r"[^\W\d_]++(?!['’][^\W\d_])")
+"""Matches a whole word: `shouldn` in `shouldn't` is none."""
 
 
 def corrected(question: str, texts: Iterable[str], frequency: Callable[[str], float]) -> str:
-    """The question with each word that no document has as the passages spell it, where one is a slip or two away."""
+    """Replace each word that no document has by one of the passages at most two errors away, if there is one."""
     unknown = [word for word in dict.fromkeys(_WORD.findall(question)) if _is_unknown(word, frequency)]
     if not unknown:
         return question
@@ -32,7 +33,7 @@ def _is_unknown(word: str, frequency: Callable[[str], float]) -> bool:
 
 
 def _nearest(word: str, known: Counter[str]) -> str | None:
-    """The commonest of the nearest words that begin with the same letter."""
+    """Return the most frequent of the nearest words with the same first letter."""
     found: tuple[int, int, str] | None = None
     for other, count in known.items():
         if other[:1] != word[:1] or abs(len(other) - len(word)) > 2 or len(other) < SHORTEST:
@@ -45,7 +46,7 @@ def _nearest(word: str, known: Counter[str]) -> str | None:
 
 
 def distance(one: str, other: str) -> int:
-    """Letters to add, drop, change or exchange with the next (Damerau 1964)."""
+    """Count the letters to add, drop, change or swap with the next (Damerau 1964)."""
     rows = [list(range(len(other) + 1))]
     for at, letter in enumerate(one, 1):
         row = [at]

@@ -1,7 +1,7 @@
-"""Chat models: one file per way of speaking, one protocol for all.
+"""Chat models: one file per API, one protocol for all.
 
-A model streams pieces. Everything around it (deadlines, retries, counting, falling back) is shared and lives
-outside, so that a new model is one small class.
+A model streams pieces. Everything around it (deadlines, retries, counting, fallback) is shared and lives outside, so
+that a new model is one small class.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Speaker = Literal["system", "user", "assistant", "tool"]
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A tool a model wants to have called."""
+    """A tool call that a model requests."""
 
     id: str
     name: str
@@ -28,7 +28,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn. `tool_calls` belong to an assistant's turn, `tool_call_id` to the answer of a tool."""
+    """One turn. `tool_calls` belong to an assistant's turn, `tool_call_id` to a tool's result."""
 
     role: Speaker
     content: str
@@ -47,7 +47,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatRequest:
-    """What a model is asked."""
+    """A request to a model."""
 
     messages: Sequence[Message]
     temperature: float | None = None
@@ -59,7 +59,7 @@ class ChatRequest:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a reply: text as it comes, and at the end tool calls, the usage and why the model stopped."""
+    """A part of a reply: text as it arrives, and at the end tool calls, usage and stop reason."""
 
     text: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
@@ -69,7 +69,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A whole reply. `cut` says that the model ran into its limit of tokens."""
+    """A whole reply. `cut` means that the model reached its token limit."""
 
     text: str
     tool_calls: tuple[ToolCall, ...]
@@ -78,16 +78,16 @@ class Reply:
 
 
 class ChatModel(Protocol):
-    """Streams a reply. Raises only errors of the tree; a stream that breaks raises after what came before."""
+    """Streams a reply. Raises only errors of the tree; a stream that breaks yields its pieces first, then raises."""
 
     @property
     def name(self) -> str:
-        """`provider:model`, as in the settings."""
+        """The name, `provider:model`, as in the settings."""
         ...
 
     @property
     def context_tokens(self) -> int:
-        """Tokens of prompt and reply together."""
+        """The maximum tokens of prompt and reply together."""
         ...
 
     @property
@@ -97,7 +97,7 @@ class ChatModel(Protocol):
 
 
 def complete(model: ChatModel, request: ChatRequest, *, deadline: Deadline) -> Reply:
-    """The whole reply at once."""
+    """Return the whole reply at once."""
     text, calls, usage, finish = "", list[ToolCall](), None, None
     for piece in model.chat(request, deadline=deadline):
         text += piece.text
@@ -107,7 +107,7 @@ def complete(model: ChatModel, request: ChatRequest, *, deadline: Deadline) -> R
 
 
 def estimated_usage(request: ChatRequest, text: str) -> Usage:
-    """The usage where a provider does not tell it."""
+    """Estimate the usage if a provider does not report it."""
     prompt = sum(count_tokens(message.content) + 4 for message in request.messages)
     return Usage(prompt, count_tokens(text), 1)
 

@@ -1,4 +1,4 @@
-"""Anthropic's Messages interface, streamed."""
+"""Anthropic's Messages API, streamed."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from footnotes.errors import ProviderBadResponse, ProviderUnavailable
 from footnotes.types import Usage
 
 DEFAULT_MAX_TOKENS = 1_024
-"""The interface wants a number."""
+"""The API requires a number."""
 _FINISHES = {"max_tokens": "length", "model_context_window_exceeded": "length", "tool_use": "tool_calls"}
 _PASSING = ("overloaded_error", "api_error", "rate_limit_error", "timeout_error")
 
 
 class AnthropicChat(RemoteChat):
-    """One model of Anthropic's."""
+    """One model of Anthropic."""
 
     path = "messages"
 
@@ -44,7 +44,7 @@ class AnthropicChat(RemoteChat):
 
 
 def _turns(messages: Sequence[Message]) -> list[dict[str, object]]:
-    """The conversation without the system's words; answers of tools are the user's. Turns of one side are joined."""
+    """Return the conversation without system messages. Tool results are the user's; turns of one side are joined."""
     turns: list[dict[str, Any]] = []
     for message in messages:
         if message.role == "system":

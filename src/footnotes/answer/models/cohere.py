@@ -1,4 +1,4 @@
-"""Cohere's own chat interface, version 2, streamed."""
+"""Cohere's own chat API, version 2, streamed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FAILURES = ("ERROR", "ERROR_TOXIC", "ERROR_LIMIT", "TIMEOUT")
 
 
 class CohereChat(RemoteChat):
-    """One model of Cohere's."""
+    """One model of Cohere."""
 
     path = "v2/chat"
     native = True

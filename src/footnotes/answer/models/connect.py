@@ -1,4 +1,4 @@
-"""A chat model that was connected while the program runs: which provider, where, with which key."""
+"""Connects chat models at run time: provider, address and key."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ ADDRESSES = {
     COMPATIBLE: "",
     LLAMA: "",
 }
-"""Providers, and where each is unless another address is given. All but Anthropic speak OpenAI's chat completions."""
+"""Providers and their default addresses. All but Anthropic speak OpenAI's chat completions."""
 _KEYLESS = ("ollama", COMPATIBLE, LLAMA)
 USUAL_PLACES = (("Ollama", "ollama", 11434), ("LM Studio", COMPATIBLE, 1234), ("llama.cpp", COMPATIBLE, 8080))
-"""Servers of models on this machine: their name, provider and usual port."""
+"""Model servers on this machine: name, provider and usual port."""
 TEST_SECONDS = 20.0
 _LOOK_SECONDS = 0.3
 MOST_LISTED = 1_000
@@ -46,7 +46,7 @@ MOST_LISTED = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A model of a provider. `path` is the GGUF file of a local one; `public` allows no address inside a network."""
+    """A model of a provider. `path` is the GGUF file of a local one; `public` forbids addresses of private networks."""
 
     provider: str
     model: str
@@ -65,13 +65,13 @@ class Connection:
 
     @property
     def lacks_key(self) -> bool:
-        """Whether no key is given to a provider that answers nobody without one."""
+        """Return whether a key is missing that the provider requires."""
         return not (self.key or self.provider in _KEYLESS) and self.address == ADDRESSES[self.provider].rstrip("/")
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What became of a test: how long until the first words and what they are, or why none came."""
+    """The result of a test: the time until the first words, and these words, or the reason why there are none."""
 
     ok: bool
     ms: float
@@ -81,7 +81,7 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class FoundServer:
-    """A server of models on this machine."""
+    """A model server on this machine."""
 
     name: str
     provider: str
@@ -90,7 +90,7 @@ class FoundServer:
 
 
 def check(connection: Connection) -> None:
-    """Refuse what cannot be a connection, before anything is dialled."""
+    """Raise for an invalid connection, before any network access."""
     if connection.provider not in ADDRESSES:
         raise OptionError(f"there is no provider {connection.provider[:40]!r}; known: {', '.join(ADDRESSES)}")
     if connection.provider == LLAMA:
@@ -122,11 +122,11 @@ def check(connection: Connection) -> None:
     except UrlBlocked:
         raise
     except FootnotesError:
-        return  # a name nobody knows yet is found out when it is dialled
+        return  # an unknown name fails when connecting
 
 
 def chat_of(connection: Connection, settings: Settings, *, quoted: bool = False) -> ChatModel:
-    """The model behind a connection; its errors say what the provider said where they are `quoted`."""
+    """Open the model of a connection; if `quoted`, its errors repeat the provider's message."""
     check(connection)
     if connection.provider == LLAMA:
         return LlamaChat.from_settings(f"{LLAMA}:{connection.model}", replace(settings, llama_model=connection.path))
@@ -138,7 +138,7 @@ def chat_of(connection: Connection, settings: Settings, *, quoted: bool = False)
 
 
 def models_of(connection: Connection, settings: Settings) -> list[str]:
-    """The models a provider lists."""
+    """Return the models that a provider lists."""
     check(connection)
     if connection.provider == LLAMA:
         return [Path(connection.path).stem] if connection.path else []
@@ -156,7 +156,7 @@ def models_of(connection: Connection, settings: Settings) -> list[str]:
 
 
 def tried(connection: Connection, settings: Settings) -> Tried:
-    """Ask a model one small thing."""
+    """Test a model with one small question."""
     began = time.perf_counter()
     try:
         first = _first_words(chat_of(connection, settings, quoted=True), connection.label)
@@ -177,7 +177,7 @@ def _first_words(model: ChatModel, label: str) -> str:
 
 
 def found_here(settings: Settings) -> Iterator[FoundServer]:
-    """Servers of models that answer at their usual ports of this machine."""
+    """Yield the model servers that answer at their usual ports on this machine."""
     for name, provider, port in USUAL_PLACES:
         with socket.socket() as door:
             door.settimeout(_LOOK_SECONDS)
@@ -187,7 +187,7 @@ def found_here(settings: Settings) -> Iterator[FoundServer]:
         try:
             models = models_of(connection, replace(settings, model_timeout=2.0))
         except FootnotesError:
-            continue  # something else listens there
+            continue  # another program listens there
         yield FoundServer(name, provider, connection.base_url, models)
 
 

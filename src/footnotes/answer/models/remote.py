@@ -1,4 +1,4 @@
-"""What chat models behind HTTP have in common, whatever dialect they speak."""
+"""The shared part of chat models behind HTTP, for any dialect."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from footnotes.settings import Settings
 
 
 class RemoteChat(ABC):
-    """One model of a provider, streamed. A dialect adds where it is asked, and how requests and replies are written."""
+    """One model of a provider, streamed. A dialect adds the address and the format of requests and replies."""
 
     path: ClassVar[str]
     native: ClassVar[bool] = False
-    """Whether the provider's own interface is meant where it has a compatible one too."""
+    """Whether to use the provider's own API if it also has a compatible one."""
 
     def __init__(self, provider: str, model: str, endpoint: Endpoint, *, context_tokens: int = 0) -> None:
         if not model:
@@ -47,7 +47,7 @@ class RemoteChat(ABC):
         return True
 
     def chat(self, request: ChatRequest, *, deadline: Deadline) -> Iterator[Piece]:
-        """The reply as it comes. A stream that ends without saying so has broken."""
+        """Yield the reply as it arrives. A stream without an end mark counts as broken."""
         yield from self._read(self._remote.lines(self.path, self._body(request), deadline=deadline))
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What is known of providers' models: their current names, contexts and prices. A file, which users can replace."""
+"""A table of providers' models: current names, contexts and prices. It is a file that users can replace."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from footnotes.errors import ConfigError
 from footnotes.types import Usage
 
 CONTEXT_TOKENS = 8_192
-"""Assumed of a model nothing is known of: small enough for all that are in use."""
+"""Assumed for unknown models: small enough for all in use."""
 _MILLION = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class KnownModel:
-    """One row. Prices are US dollars for a million tokens; None where nobody said."""
+    """One row. Prices are US dollars per million tokens; None if unknown."""
 
     context: int = 0
     input: float | None = None
@@ -28,18 +28,18 @@ class KnownModel:
 
 @dataclass(frozen=True, slots=True)
 class ModelTable:
-    """Rows by provider and by the beginning of a model's name."""
+    """Rows by provider and model name prefix."""
 
     aliases: Mapping[str, str]
     rows: Mapping[str, Mapping[str, KnownModel]]
 
     def full_name(self, name: str) -> str:
-        """`anthropic` or `anthropic:sonnet` → the model that is current; other names as they are."""
+        """Expand `anthropic` or `anthropic:sonnet` to the current model; return other names unchanged."""
         model = self.aliases.get(name.rstrip(":"))
         return name if model is None else f"{name.partition(':')[0]}:{model}"
 
     def find(self, name: str) -> KnownModel:
-        """What is known of `provider:model`: the longest beginning that fits, of its provider first."""
+        """Return the row for `provider:model`: that of the longest matching prefix, its own provider's first."""
         provider, _, model = name.partition(":")
         own = self.rows.get(provider, {})
         for rows in (own, *(rows for key, rows in self.rows.items() if key not in (provider, "ollama", "llama"))):
@@ -52,7 +52,7 @@ class ModelTable:
         return self.find(name).context or CONTEXT_TOKENS
 
     def priced(self, name: str, usage: Usage) -> Usage:
-        """The usage with its cost, where the price of the model is known."""
+        """Add the cost to a usage, if the price of the model is known."""
         known = self.find(name)
         if known.input is None or known.output is None or not usage.model_calls:
             return usage
@@ -62,7 +62,7 @@ class ModelTable:
 
 @cache
 def load_table(file: str = "") -> ModelTable:
-    """The table that comes with Footnotes, or the one in a file of the user's."""
+    """Load the table that comes with Footnotes, or the user's file."""
     try:
         if file:
             written = Path(file).expanduser().read_text(encoding="utf-8")

@@ -1,1 +1,1 @@
-"""Questions that a table answers: by a cell, a row, or something computed from cells, each with its footnote."""
+"""Answers questions from tables: by a cell, a row, or a result computed from cells, each with its footnote."""

@@ -1,4 +1,4 @@
-"""A question and a table → what the table answers, by rule: a cell, or something computed from cells."""
+"""Answers a question from a table by rule: with a cell, or a result computed from cells."""
 
 from __future__ import annotations
 
@@ -13,24 +13,29 @@ from footnotes.answer.tables.values import is_value, shown, years_in
 from footnotes.answer.tables.wording import Wording, terms_of, wording_of
 
 FOREIGN = 0.3
-"""What a word of a label that the question does not say costs, beside what one that it says is worth."""
+"""The cost of a label's word that is not in the question, relative to the worth of one that is."""
 EXACT = 1.0
-"""What it is worth that the question has the label word for word."""
+"""The bonus if the question has the label word for word."""
 ENOUGH = 0.8
-"""The share of another name for what is asked about that a row must say to be it."""
+"""The share of a synonym that the answer must contain to cover the question's term."""
 LEAST_LABEL = 0.34
-"""The share of a row's label that the question must say."""
+"""The share of a row's label that the question must contain."""
 BESIDE = 0.5
-"""What is left of the score where neither row nor column says anything of the question but a year."""
+"""The factor for the score if row and column have nothing of the question but a year."""
 RIVALLED = 0.7
-"""What is left of it where another column is named as well: the stores of a year at its beginning, and at its end."""
+"""The factor for it if another column also matches: the stores at the beginning and at the end of a year."""
+
+_A_QUARTER = re.compile(r"\b(?:three months|(?<!-)quarter(?!-)|(?:13|thirteen) weeks)\b|\bQ[1-4]\b", re.IGNORECASE)
+"""Matches a column of one quarter, which may be next to one of the year so far."""
+_A_CHANGE = re.compile(r"\W*(?:net )?\W*(?:increase|decrease|change)", re.IGNORECASE)
+"""Matches a row that is itself a change, so no change of it is computed."""
 
 
 @dataclass(frozen=True)
 class TableAnswer:
-    """What a table says to a question: the result as text, the formula where it was computed, and the cells behind it.
+    """The answer of a table: the result as text, the formula if it was computed, and the cells behind it.
 
-    `score` is how much of the question the row, the column and the table say, from 0 to 1.
+    `score` is the share of the question covered by row, column and table, from 0 to 1.
     """
 
     table: Table
@@ -42,7 +47,7 @@ class TableAnswer:
 
     @property
     def over_rows(self) -> bool:
-        """Whether rows were counted, added up or compared, so that one more would change the result."""
+        """Return whether rows were counted, summed or compared, so that one more would change the result."""
         return len({row for row, _ in self.cells}) > 2 or self.formula.startswith("count")
 
     @property
@@ -51,9 +56,9 @@ class TableAnswer:
 
 
 def ask_table(question: str, table: Table, about: str = "") -> TableAnswer | None:
-    """The answer of a table, or None where no row of it is what the question asks about.
+    """Answer from a table; None if no row matches the subject of the question.
 
-    `about` is what stands around the table: the document's title, headings, the line above.
+    `about` is the text around the table: the document's title, headings, the line above.
     """
     if not table.body:
         return None
@@ -70,11 +75,12 @@ class _Asking:
         self._plain = {row: _words(table.label(row)) for row in table.body}
         self._question = f" {_words(asked.text)} "
         self.columns = [terms_of(name) for name in table.columns]
-        self.valued = [
+        valued = [
             column
             for column in range(1, table.width)
             if sum(is_value(table.rows[row][column].text) for row in table.body) * 2 > self._filled(column)
         ]
+        self.valued = self._of_the_quarter(valued) if self.asked.quarterly else valued
 
     def _filled(self, column: int) -> int:
         return sum(bool(self.table.rows[row][column].text) for row in self.table.body)
@@ -82,10 +88,17 @@ class _Asking:
     def weight(self, term: str) -> float:
         return math.log(1 + self._total / (1 + self._counts[term]))
 
+    def _of_the_quarter(self, valued: list[int]) -> list[int]:
+        """Return the columns of single quarters, if any; if no year is asked for, those of the latest."""
+        found = [column for column in valued if _A_QUARTER.search(self.table.columns[column])] or valued
+        years = {column: max(years_in(self.table.columns[column]), default="") for column in found}
+        latest = max(years.values(), default="")
+        return found if self.asked.years else [column for column in found if years[column] == latest]
+
     # ── matching
 
     def row_score(self, row: int, wanted: frozenset[str]) -> float:
-        """How well a row's label is what is wanted: what both say, less what only the label says."""
+        """Score how well a row's label matches: shared words, minus those only in the label."""
         label = self.labels[row]
         both = label & wanted
         if not both:
@@ -106,9 +119,9 @@ class _Asking:
         return any(is_value(self.table.rows[row][column].text) for column in self.valued)
 
     def columns_of_years(self, row: int | None = None) -> list[int]:
-        """The columns of the years asked about, in the order asked; where one year has several, the best named.
+        """Return the columns of the requested years, in that order; if a year has several, the one that matches best.
 
-        Of a row those in which it has a value, where it has one for the year.
+        For a row prefer columns in which it has a value, if it has one for the year.
         """
         found = []
         for year in self.asked.years:
@@ -124,7 +137,7 @@ class _Asking:
         )
 
     def best_column(self, row: int | None = None) -> int | None:
-        """The column of values asked about: by year, by name, or the only one."""
+        """Return the requested column of values: by year, by name, or the only one."""
         if by_year := self.columns_of_years(row):
             return by_year[0]
         named = [
@@ -133,7 +146,10 @@ class _Asking:
         if named:
             return -max(named)[1]
         if self.asked.years and len(self.valued) > 1:
-            return None  # a year is asked for, and nothing says which column is of it
+            return None  # a year is asked for, and nothing says which column has it
+        years = years_in(self.table.columns[self.valued[0]]) if self.valued else []
+        if self.asked.years and years and not self.asked.quarterly:
+            return None  # the only column is for another year
         return self.valued[0] if self.valued else None
 
     # ── answering
@@ -153,7 +169,7 @@ class _Asking:
         if operation in ("difference", "growth") and (pair := self._pair(columns)):
             return self._of_two_columns(row, *pair)
         if operation == "average" and len(columns) == 1 and (pair := self._pair(columns)):
-            columns = list(pair)  # what stood there at both ends of the year
+            columns = list(pair)  # the values at both ends of the year
         if operation in ("average", "sum") and len(columns) > 1 and not self._says(row, operation):
             return self._over([(row, column) for column in self._through(columns)], operation)
         if operation == "average" and not columns and len(self.valued) > 1:
@@ -180,7 +196,7 @@ class _Asking:
         return None if column is None or not self.table.rows[row][column].text else self._build_found([(row, column)])
 
     def _through(self, columns: Sequence[int]) -> list[int]:
-        """All columns of a span of years where the question names its ends: "from 2017 to 2019"."""
+        """Return all columns of a span of years if the question names its ends: "from 2017 to 2019"."""
         if len(self.asked.years) != 2 or not re.search(r"\b(?:from|between|through|period|over)\b", self.asked.text):
             return list(columns)
         first, last = sorted(self.asked.years)
@@ -199,7 +215,7 @@ class _Asking:
         return any("%" in cell.text for cell in self.table.rows[row])
 
     def _pair(self, columns: Sequence[int]) -> tuple[int, int] | None:
-        """The later and the earlier column: those asked about, or the two there are."""
+        """Return the later and the earlier column: the requested ones, or the only two."""
         chosen = list(dict.fromkeys(columns))
         among = self._periods() or self.valued
         if len(chosen) < 2 and len(among) == 2:
@@ -247,7 +263,7 @@ class _Asking:
     def _of_two_columns(self, row: int, later: int, earlier: int) -> TableAnswer | None:
         cells = [(row, later), (row, earlier)]
         new, old = self._values(cells)
-        if new is None or old is None or not self._are_figures(cells):
+        if new is None or old is None or not self._are_figures(cells) or _A_CHANGE.match(self.table.label(row)):
             return None
         written = [bare(self.table.rows[at][column].text) for at, column in cells]
         if self.asked.operation == "growth":
@@ -266,7 +282,7 @@ class _Asking:
         return [self.table.rows[row][column].value for row, column in cells]
 
     def _are_figures(self, cells: Sequence[tuple[int, int]]) -> bool:
-        """A dash adds nothing to a sum, and is nothing to compare with."""
+        """Return whether all cells are figures. A dash adds nothing to a sum, and cannot be compared."""
         return all(any(map(str.isdigit, self.table.rows[row][column].text)) for row, column in cells)
 
     def _over(self, cells: Sequence[tuple[int, int]], operation: str) -> TableAnswer | None:
@@ -281,7 +297,7 @@ class _Asking:
         return self._build_answer(places, joined, total)
 
     def _over_rows(self) -> TableAnswer | None:
-        """A question of no single row: the row with most or least in a column."""
+        """Answer a question about no single row: find the row with most or least in a column."""
         column = self.best_column()
         if column is None or self.asked.operation not in ("most", "least"):
             return None
@@ -304,7 +320,7 @@ class _Asking:
         return self._score(TableAnswer(self.table, (name,), ((row, column),)))
 
     def _period(self, column: int) -> str:
-        """A column as an answer to "which year": its year where it has one."""
+        """Return a column as an answer to "which year": its year if it has one."""
         years = years_in(self.table.columns[column])
         return years[0] if len(years) == 1 else self.table.columns[column]
 
@@ -342,7 +358,7 @@ class _Asking:
         return self._score(TableAnswer(self.table, (shown(value) + unit,), tuple(cells), formula, value))
 
     def _score(self, answer: TableAnswer) -> TableAnswer:
-        """How much of the question is said by the rows, columns and what stands around the table."""
+        """Score the share of the question covered by the rows, the columns and the text around the table."""
         own = set[str]()
         for row, column in answer.cells:
             own |= self.labels[row] | self.columns[column] | terms_of(self.table.sections[row])
@@ -351,7 +367,7 @@ class _Asking:
         if self.asked.years and not dated and len(self.valued) > 1:
             said -= set(
                 self.asked.years
-            )  # the document's name may say the year, and which column is of it nothing does
+            )  # the document's name may have the year, but nothing says which column is for it
         for name, other in self.asked.otherwise:
             said |= name if len(other & said) >= ENOUGH * len(other) else frozenset()
         content = self.asked.content
@@ -359,12 +375,13 @@ class _Asking:
         score = sum(self.weight(term) for term in content & said) / total if total else 0.0
         if not own & content.union(*(other for _, other in self.asked.otherwise)) - set(self.asked.years):
             score *= BESIDE
-        if any(self._has_rival(*cell) for cell in answer.cells):
+        nameless = self.asked.quarterly and not any(self.table.columns)  # its quarter is unknown
+        if nameless or any(self._has_rival(*cell) for cell in answer.cells):
             score *= RIVALLED
         return TableAnswer(answer.table, answer.text, answer.cells, answer.formula, answer.value, score)
 
     def _has_rival(self, row: int, column: int) -> bool:
-        """Whether the row says something else in a column of the same years that the question names as well."""
+        """Return whether the row has another value in a column of the same years that also matches the question."""
         years, named = years_in(self.table.columns[column]), self._column_score(column)
         own = self.table.rows[row][column].text
         return any(
@@ -378,11 +395,11 @@ class _Asking:
 
 
 def _words(text: str) -> str:
-    """Words alone, parted by single spaces."""
+    """Return only the words, separated by single spaces."""
     return " ".join(re.findall(r"\w+", text.lower()))
 
 
 def bare(text: str) -> str:
-    """A cell as it stands in a formula or an answer: its white space joined."""
+    """Format a cell for a formula or an answer: with collapsed white space."""
     joined = " ".join(text.split())
     return joined.replace("$ ", "$").replace("£ ", "£").replace("€ ", "€")

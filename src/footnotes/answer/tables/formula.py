@@ -1,7 +1,7 @@
-"""A formula that a model writes for a table, as one of a spreadsheet: parsed and computed here, every operand a cell.
+"""Parses and computes spreadsheet formulas that a model writes for a table; every operand is a cell.
 
-The model never states a number: `=(B3-C3)/C3*100` names cells, and a constant other than 100 or the number of the cells
-that are added up makes a formula none.
+The model never states a number: `=(B3-C3)/C3*100` names cells. Formulas with a constant other than 100 or the number of
+summed cells are rejected.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ PERCENT = 100
 
 Place = tuple[int, int]
 Part = tuple[float, str]
-"""A value, and how it was come by."""
+"""A value, and its derivation."""
 
 
 def table_prompt(question: str, table: Table) -> str:
-    """The table with its columns lettered and its rows numbered, and the question."""
+    """Format the table, with lettered columns and numbered rows, and the question."""
     width = min(table.width, len(ascii_uppercase))
     lines = ["   " + " | ".join(ascii_uppercase[:width])]
     for number, row in enumerate(table.rows[:MOST_ROWS], 1):
@@ -47,13 +47,13 @@ def table_prompt(question: str, table: Table) -> str:
 
 
 def ask_formula(question: str, table: Table, ask: Callable[[str, str], str]) -> TableAnswer | None:
-    """What a table answers by the formula that `ask`, given instructions and a text, replies with."""
+    """Answer from a table by the formula that `ask` returns for instructions and a text."""
     found = _FORMULA.search(ask(ASKS, table_prompt(question, table)).replace("$", ""))
     return computed(found[1].strip(), table) if found and len(found[1]) <= LONGEST_FORMULA else None
 
 
 def computed(formula: str, table: Table) -> TableAnswer | None:
-    """A formula over a table, computed; None where it is none, or names cells that are not there or no figures."""
+    """Compute a formula over a table; None if it is invalid, or names cells that are missing or no figures."""
     cells: list[Place] = []
     try:
         tree = ast.parse(_RANGE.sub(_spread, formula.upper()), mode="eval").body
@@ -84,7 +84,7 @@ def _counted(places: Sequence[Place], table: Table) -> TableAnswer | None:
 
 
 def _value(node: ast.expr, table: Table, cells: list[Place]) -> Part:
-    """The value of a part of a formula, and the part with the texts of its cells; the cells are noted."""
+    """Return the value of a part of a formula, and the part with the texts of its cells; append these to `cells`."""
     if isinstance(node, ast.Name):
         row, column = place = _place(node.id, table)
         cell = table.rows[row][column]
@@ -106,7 +106,7 @@ def _value(node: ast.expr, table: Table, cells: list[Place]) -> Part:
 
 
 def _is_figure(node: ast.Name, table: Table) -> bool:
-    """Whether a cell states a number; a dash or a name among those that are added up is left out."""
+    """Return whether a cell has a number; dashes and names are left out of sums."""
     row, column = _place(node.id, table)
     cell = table.rows[row][column]
     return cell.value is not None and any(map(str.isdigit, cell.text))
@@ -115,7 +115,7 @@ def _is_figure(node: ast.Name, table: Table) -> bool:
 def _joined(node: ast.BinOp, table: Table, cells: list[Place]) -> Part:
     one, left = _value(node.left, table, cells)
     if isinstance(node.op, ast.Mult) and isinstance(node.right, ast.Constant) and node.right.value == PERCENT:
-        return one * PERCENT, left  # the sign behind the result says it
+        return one * PERCENT, left  # the sign after the result shows it
     added = isinstance(node.left, ast.BinOp) and isinstance(node.left.op, ast.Add | ast.Sub)
     left = f"({left})" if added and isinstance(node.op, ast.Mult | ast.Div) else left
     if isinstance(node.op, ast.Div) and isinstance(node.right, ast.Constant) and node.right.value == len(set(cells)):
@@ -149,7 +149,7 @@ def _id(node: ast.expr) -> str:
 
 
 def _place(name: str, table: Table) -> Place:
-    """Row and column of a cell called as in a spreadsheet."""
+    """Return row and column of a cell with a spreadsheet name."""
     found = _CELL.fullmatch(name)
     if found is None:
         raise ValueError(name)
@@ -160,7 +160,7 @@ def _place(name: str, table: Table) -> Place:
 
 
 def _spread(found: re.Match[str]) -> str:
-    """`B3:B5` as `B3,B4,B5`."""
+    """Expand `B3:B5` to `B3,B4,B5`."""
     columns = ascii_uppercase[ascii_uppercase.index(found[1]) : ascii_uppercase.index(found[3]) + 1]
     rows = range(int(found[2]), int(found[4]) + 1)
     if len(rows) > MOST_ROWS:

@@ -1,4 +1,4 @@
-"""The tables that the hits of a question stand in, whole, and the best answer that one of them gives."""
+"""Reads the whole tables around the hits of a question, and returns the best answer from one of them."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from footnotes.answer.tables.wording import terms_of, wording_of
 from footnotes.errors import FootnotesError
 
 PASSAGES = 10
-"""Passages whose tables are looked at."""
+"""Passages whose tables are searched."""
 STEP, MOST = 8_000, 4_000_000
-"""Characters a table is read on by, and those of the largest that is read."""
+"""Characters per step of reading a table, and the maximum read."""
 BEFORE = 600
-"""Characters before the first row in which the header and the line above it are looked for."""
+"""Characters before the first row that are searched for the header and the line above it."""
 LATER = 0.01
-"""What each place further down among the passages costs."""
+"""The cost of each further rank among the passages."""
 SAID = 0.4
-"""The share of a question that a table and what stands around it must say for a model to be asked for a formula."""
+"""The share of a question that a table and the text around it must cover before a model is asked for a formula."""
 NOT_COMPUTED = 0.5
-"""What is left of the score of a cell where something was to be computed."""
+"""The factor for the score of a plain cell if the question asks for a computation."""
 COMPUTED = ("difference", "growth", "ratio", "share")
 _COMPUTED_LABEL = re.compile(
     r"%|\b(?:percent\w*|change[sd]?|growth|increase|decrease|decline|difference|variance|ratio|margin|share|proportion|rate)\b",
@@ -37,7 +37,7 @@ Found = tuple[TableAnswer, Passage]
 
 
 def best_answer(question: str, passages: Sequence[Passage], read: ReadText | None) -> Found | None:
-    """The table answer that says most of the question, with the passage it was found by."""
+    """Return the table answer that covers most of the question, with the passage it was found by."""
     best: Found | None = None
     value = 0.0
     for place, (table, passage, about, whole) in enumerate(_tables(passages, read)):
@@ -50,7 +50,7 @@ def best_answer(question: str, passages: Sequence[Passage], read: ReadText | Non
 def formula_answer(
     question: str, passages: Sequence[Passage], read: ReadText | None, ask: Callable[[str, str], str]
 ) -> Found | None:
-    """What the table that says most of a question answers by a formula that a model writes for it."""
+    """Answer from the table that covers most of a question, by a formula that a model writes for it."""
     wanted = wording_of(question)
     if wanted.operation == "lookup":
         return None
@@ -68,11 +68,11 @@ def formula_answer(
 
 
 _Read = tuple[Table, Passage, str, bool]
-"""A table, the passage it was found by, what stands around it, and whether it was read to its end."""
+"""A table, the passage it was found by, the text around it, and whether it was read to its end."""
 
 
 def _tables(passages: Sequence[Passage], read: ReadText | None) -> Iterator[_Read]:
-    """The tables that the first passages with rows stand in, each once."""
+    """Yield the tables around the first passages with rows, each once."""
     seen: set[tuple[str, int]] = set()
     with_rows = [passage for passage in passages if any(map(is_row, passage.text.splitlines()))]
     for passage in with_rows[:PASSAGES]:
@@ -87,7 +87,7 @@ def _tables(passages: Sequence[Passage], read: ReadText | None) -> Iterator[_Rea
 
 
 def answer_in(question: str, document_id: str, name: str, read: ReadText) -> TableAnswer | None:
-    """The answer that says most of the question of all tables of a document that it names, the first of equals."""
+    """Return the answer that covers most of the question, from all tables of a document; the first of equals."""
     try:
         text = read(document_id, 0, MOST)
     except FootnotesError:
@@ -103,12 +103,12 @@ def answer_in(question: str, document_id: str, name: str, read: ReadText) -> Tab
 def _ask(question: str, table: Table, about: str, *, whole: bool) -> TableAnswer | None:
     answer = ask_records(question, table, about) or ask_table(question, table, about)
     if answer is None or (answer.over_rows and not whole):
-        return None  # of a table that was not read to its end nothing is counted or added up
+        return None  # never count or sum the rows of an incomplete table
     return replace(answer, score=NOT_COMPUTED * answer.score) if _lacks_formula(question, answer) else answer
 
 
 def _lacks_formula(question: str, answer: TableAnswer) -> bool:
-    """Whether a question for a change or a ratio got a plain cell that no label calls one."""
+    """Return whether a question for a change or a ratio got a plain cell whose label is neither."""
     if answer.formula or wording_of(question).operation not in COMPUTED:
         return False
     table = answer.table
@@ -121,7 +121,7 @@ def _spaced(filename: str) -> str:
 
 
 def _around(passage: Passage, read: ReadText | None) -> tuple[str, int, bool]:
-    """A passage with the rest of the tables it begins and ends in, where that begins, and whether it is all of them."""
+    """Return a passage with the rest of the tables at its ends, its start, and whether the tables are complete."""
     if read is None:
         return passage.text, passage.start, False
     try:
@@ -135,13 +135,13 @@ def _around(passage: Passage, read: ReadText | None) -> tuple[str, int, bool]:
             if not more:
                 break
             text += more
-    except FootnotesError:  # deleted since it was found: what was found stands
+    except FootnotesError:  # the document was deleted after the search: use what was found
         return passage.text, passage.start, False
     cut = text.find("\n") + 1 if begin > 0 else 0
     return text[cut:], begin + cut, len(text) < MOST
 
 
 def _all_rows(text: str) -> bool:
-    """Whether a stretch is nothing but rows of one table, so that the table goes on beyond it."""
+    """Return whether a text has only rows of one table, so that the table continues beyond it."""
     lines = text.splitlines()[1:-1]
     return len(lines) > 3 and all(is_row(line) for line in lines)

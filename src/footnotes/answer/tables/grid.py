@@ -1,8 +1,8 @@
-"""Lines of canonical text → tables: rows of cells, each with its place, the header above and the label beside it.
+"""Reads tables from lines of canonical text: rows of cells with their positions, headers and labels.
 
-Parsers write a table one row a line: cells parted by ` | ` (sheets, CSV, HTML, Word), by `|` with a rule under
-the header (Markdown), or by tabs, as the words of a PDF stand apart on their line. Whatever wrote it, what is read
-here is the text itself, so that every cell is a span of it.
+Parsers write a table with one row per line: cells separated by ` | ` (sheets, CSV, HTML, Word), by `|` with a rule
+under the header (Markdown), or by tabs, for gaps between the words of a PDF. All are read from the text itself, so
+every cell is a span of it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from footnotes.answer.tables.values import is_value, is_year, scale_in, value_of
 _RULE = re.compile(r"[\s|:=+-]*-{2,}[\s|:=+-]*\Z")
 _MARK = re.compile(r"(?:[$€£¥%)]|US\$|£m|USD|EUR)+\Z")
 _TRAILING_MARK = re.compile(r"(.*[\d)%–—-])\s+([$€£¥])\Z")
+_DAY = re.compile(r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.? \d{1,2},?")
+"""Matches a day in a header, whose year may be below."""
 _FEWEST_CELLS = 2
 LONGEST_LABEL = 90
 MOST_HEADERS = 6
@@ -24,7 +26,7 @@ MOST_HEADERS = 6
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell's text and where it stands in the document; empty cells stand nowhere."""
+    """A cell's text and position in the document; empty cells have none."""
 
     text: str
     start: int
@@ -37,14 +39,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """A table: `rows` all have `width` cells. The first `headers` of them name the columns."""
+    """A table. All `rows` have `width` cells; the first `headers` of them name the columns."""
 
     rows: tuple[tuple[Cell, ...], ...]
     spans: tuple[tuple[int, int], ...]
     headers: int
-    above: str = ""  # the line before it, which may say what it is of and in what units
-    loose: bool = False  # columns were told by counting cells
-    source: str = field(default="", repr=False)  # the text it was read from, which begins at `begin`
+    above: str = ""  # the line before it, which may state its subject and units
+    loose: bool = False  # columns were guessed by counting cells
+    source: str = field(default="", repr=False)  # the text it was read from, from `begin` on
     begin: int = 0
 
     @property
@@ -57,7 +59,7 @@ class Table:
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """The name of every column, all header levels together."""
+        """The name of every column, with all header levels."""
         named = []
         for column in range(self.width):
             parts = dict.fromkeys(_spread(self.rows[row], column) for row in range(self.headers))
@@ -66,13 +68,13 @@ class Table:
 
     @cached_property
     def scale(self) -> str:
-        """`thousands`, `millions` or `billions` where the header or the line above says so."""
+        """`thousands`, `millions` or `billions`, if the header or the line above says so."""
         said = " ".join((self.above, *(cell.text for row in self.rows[: self.headers] for cell in row)))
         return scale_in(said)
 
     @cached_property
     def sections(self) -> tuple[str, ...]:
-        """For every row the label of the row above it that has no values: `Current assets:`."""
+        """For every row, the label of the last row above without values: `Current assets:`."""
         found, last = [], ""
         for number, row in enumerate(self.rows):
             filled = [cell for cell in row if cell.text]
@@ -84,29 +86,29 @@ class Table:
         return tuple(found)
 
     def quote(self, start: int, end: int) -> str:
-        """The characters of a span of the document that lies in the table."""
+        """Return the characters of a span of the document inside the table."""
         return self.source[start - self.begin : end - self.begin]
 
     def row_span(self, row: int) -> tuple[int, int]:
-        """Where a row stands, from its first cell to its last."""
+        """Return the span of a row, from its first cell to its last."""
         filled = [cell for cell in self.rows[row] if cell.text]
         return (filled[0].start, filled[-1].end) if filled else self.spans[row]
 
     def label(self, row: int) -> str:
-        """What a row is called; a label that was broken begins on the line before."""
+        """Return the label of a row; a broken label begins on the line before."""
         own = self.rows[row][0].text
         return f"{self.sections[row]} {own}" if own[:1].islower() and self.sections[row] else own
 
 
 def _spread(row: Sequence[Cell], column: int) -> str:
-    """The text of a header cell over a column: its own, or the one before it whose span reaches here."""
+    """Return the header text of a column: its own, or that of an earlier cell that spans it."""
     if row[column].text or column == 0:
         return row[column].text
     return next((row[at].text for at in range(column - 1, 0, -1) if row[at].text), "")
 
 
 def tables_in(text: str, start: int = 0) -> list[Table]:
-    """The tables of a text that begins at `start` of its document, in order."""
+    """Return the tables of a text that begins at `start` of its document, in order."""
     return [table for lines, above in _runs(text) if (table := _table(text, lines, above, start)) is not None]
 
 
@@ -114,9 +116,9 @@ Line = tuple[int, int]
 
 
 def _runs(text: str) -> Iterator[tuple[list[Line], str]]:
-    """Runs of lines that are rows, with the line of text before each.
+    """Yield runs of rows, with the line of text before each.
 
-    A short line between two rows of as many cells is a label that was broken, and belongs to the row after it.
+    A short line between two rows with equally many cells is a broken label, and belongs to the row after it.
     """
     run: list[Line] = []
     above, blank, pending = "", 0, None
@@ -152,7 +154,7 @@ def _runs(text: str) -> Iterator[tuple[list[Line], str]]:
 
 
 def is_row(line: str) -> bool:
-    """Whether a line of text is the row of a table."""
+    """Return whether a line of text is a row of a table."""
     if "\t" in line.strip():
         return True
     return line.count("|") >= 1 and (" | " in line or line.strip().startswith("|") or bool(_RULE.match(line)))
@@ -189,7 +191,7 @@ def _split_pipes(text: str, line: Line, begin: int, framed: bool) -> list[Cell]:
 
 
 def _split_tabs(text: str, line: Line, begin: int) -> list[Cell]:
-    """The cells of a line cut at tabs; a currency sign belongs to the number after it, a `%` or `)` to that before."""
+    """Split a line at tabs; a currency sign belongs to the number after it, a `%` or `)` to the one before."""
     start, end = line
     cells: list[Cell] = []
     at, opening = start, None
@@ -220,17 +222,20 @@ def _cell(text: str, start: int, end: int, begin: int) -> Cell:
 
 
 def _align(rows: list[list[Cell]], width: int) -> list[list[Cell]]:
-    """Rows of different length in one grid: values fill it from the right, a header above them evenly.
+    """Align rows of different length in one grid: values fill it from the right, a header above them evenly.
 
-    So do as many values as a header has names that each stand over several columns: one for each of two years.
+    Values also fill it evenly if there is one per header name that spans several columns: one for each of two years.
     """
     empty = Cell("", -1, -1)
     made = []
     over = set[int]()
-    for row in rows:
+    for row, below in zip(rows, [*rows[1:], []], strict=True):
         missing = width - len(row)
+        years = [column for column, cell in enumerate(below, width - len(below)) if is_year(cell.text)]
         if not missing:
             made.append(row)
+        elif years and len(years) == sum(_DAY.fullmatch(cell.text) is not None for cell in row):
+            made.append(_over_years(row, years, width))
         elif is_value(row[0].text) or is_year(row[0].text):
             made.append([empty] * missing + row)
         elif len(row) == 1:
@@ -249,8 +254,16 @@ def _align(rows: list[list[Cell]], width: int) -> list[list[Cell]]:
     return made
 
 
+def _over_years(row: Sequence[Cell], years: Sequence[int], width: int) -> list[Cell]:
+    """Put days over the years of the row below, which may have a change beside them; put other cells over the rest."""
+    days = iter([cell for cell in row if _DAY.fullmatch(cell.text)])
+    others = iter([cell for cell in row if not _DAY.fullmatch(cell.text)])
+    empty = Cell("", -1, -1)
+    return [empty, *(next(days if column in years else others, empty) for column in range(1, width))]
+
+
 def _header_count(rows: Sequence[Sequence[Cell]]) -> int:
-    """Rows from the top that name columns: they hold no values but years, and end where a row has its own label."""
+    """Count the top rows that name columns: their only values are years, and they end at a row with its own label."""
     for number, row in enumerate(rows[:MOST_HEADERS]):
         beside = [cell.text for cell in row[1:] if cell.text]
         if any(is_value(text) and not is_year(text) for text in beside):
@@ -264,5 +277,5 @@ def _header_count(rows: Sequence[Sequence[Cell]]) -> int:
 
 
 def _goes_on(rows: Sequence[Sequence[Cell]], number: int) -> bool:
-    """Whether a row that could be a header stands above one that names years: it is then a level of the header."""
+    """Return whether a possible header row is above one that names years: it is then a level of the header."""
     return any(is_year(cell.text) for row in rows[number + 1 : number + 3] for cell in row[1:])

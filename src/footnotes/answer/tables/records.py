@@ -1,8 +1,8 @@
 # ruff: noqa: E501, SIM905 (patterns and lists of words read better whole)
-"""Tables whose rows are things and whose columns say what is known of them: sheets, CSV files, lists of results.
+"""Answers from tables whose rows are things and whose columns are their properties: sheets, CSV files, results.
 
-A question picks rows by what stands in their cells ("from Canada", "in 2009", "more than 40 laps") and then asks for a
-cell of them, their number, the sum, mean or extreme of a column, the difference of two, or the row before or after.
+A question picks rows by the contents of their cells ("from Canada", "in 2009", "more than 40 laps") and then asks for a
+cell, their number, the sum, mean or extreme of a column, the difference of two, or the row before or after.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _QUALIFIED = re.compile(
 )
 _SEVERAL = re.compile(r"\b(?:list|all|which \w+s|what \w+s|what are|who are)\b", re.IGNORECASE)
 DOUBTED = 0.8
-"""What is left of a score for each word of a question that may change what is asked."""
+"""The factor for a score per word that may change the meaning of the question."""
 _LEAST_PHRASE = 3
 _CHOICE = re.compile(r"(?:,\s*|\bof\s+|\b)([^,?]+?),?\s+or\s+([^,?]+?)\s*\?*\Z", re.IGNORECASE)
 _WHEN = re.compile(r"\b(?:when|what|which|in what|in which) (?:year|date|month|season|day)\b|\bwhen\b", re.IGNORECASE)
@@ -37,7 +37,7 @@ _LISTED = re.compile(r"\b(?:listed|list|table|chart)\b", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class _Pick:
-    """Rows that a phrase of the question picks by a column."""
+    """The rows that a phrase of the question picks by a column."""
 
     column: int
     phrase: str
@@ -45,11 +45,11 @@ class _Pick:
 
 
 FIGURES = ("sum", "average", "difference", "growth", "ratio", "share")
-"""Operations whose result is a figure: no name that was found in its place answers."""
+"""Operations whose result is a figure, so a name never answers."""
 
 
 def ask_records(question: str, table: Table, about: str = "") -> TableAnswer | None:
-    """The answer of a table of things, or None where the question picks nothing in it."""
+    """Answer from a table of things; None if the question picks nothing in it."""
     if table.headers != 1 or table.width < 2 or len(table.body) < 2 or _is_statement(table):
         return None
     asked = wording_of(question)
@@ -59,7 +59,7 @@ def ask_records(question: str, table: Table, about: str = "") -> TableAnswer | N
 
 
 def _is_statement(table: Table) -> bool:
-    """A table with a year or period over each column of values is read by its row labels."""
+    """Return whether each column of values has a year or period: such a table is read by its row labels."""
     periods = sum(bool(years_in(name)) for name in table.columns[1:])
     return periods * 2 >= table.width - 1
 
@@ -75,7 +75,7 @@ class _Records:
     # ── what the question names
 
     def _picks(self) -> list[_Pick]:
-        """For every column the longest phrase of the question that is a cell of it, or begins one."""
+        """Return for every column the longest phrase of the question that is, or begins, a cell."""
         found: list[_Pick] = []
         for column in range(self.table.width):
             by_phrase: dict[str, set[int]] = {}
@@ -91,7 +91,7 @@ class _Records:
         return _longest(found)
 
     def _rows(self, picks: Sequence[_Pick]) -> list[int]:
-        """The rows every column agrees on; phrases of one column add up."""
+        """Return the rows that match in every column; phrases of one column are joined with OR."""
         rows = set(self.table.body)
         for column in {pick.column for pick in picks}:
             held = frozenset().union(*(pick.rows for pick in picks if pick.column == column))
@@ -102,7 +102,7 @@ class _Records:
         return sorted(rows)
 
     def _bounded_column(self) -> int | None:
-        """The column a bound is about: the one named in the question, or that of years for a bound that is a year."""
+        """Return the column of a bound: the one named in the question, or that of years if the bound is a year."""
         numbers = [column for column in range(self.table.width) if self._is_numeric(column)]
         if years_in(self.asked.bound_text):
             dated = [
@@ -137,7 +137,7 @@ class _Records:
         return bool(filled) and sum(is_value(text) for text in filled) * 2 > len(filled)
 
     def target(self, used: frozenset[int] = frozenset()) -> int:
-        """The column asked for: by name right after the question word, by name anywhere, by kind, or the first."""
+        """Return the requested column: by name right after the question word or anywhere, by kind, else the first."""
         asking = re.search(
             r"\b(?:what|which|name of the|name the|list the)\b\s+(?:\w+\s+){0,2}?(\w+)", self.asked.text.lower()
         )
@@ -226,7 +226,7 @@ class _Records:
         return None
 
     def _all_asked(self) -> bool:
-        """Whether the question counts all there is in the table: it names nothing that no header says."""
+        """Return whether the question counts the whole table: it names nothing beyond headers and context."""
         said = frozenset().union(*self.columns) | self.about
         return not (self.asked.content - said)
 
@@ -257,7 +257,7 @@ class _Records:
         return self._score(TableAnswer(self.table, (shown(value),), places, formula, value), [row for row, _ in places])
 
     def _difference(self) -> TableAnswer | None:
-        """The difference of one column between two rows that the question names."""
+        """Compute the difference in one column between two rows that the question names."""
         single = [next(iter(pick.rows)) for pick in self.picks if len(pick.rows) == 1]
         two = list(dict.fromkeys(single))
         numeric = [(self._named(c), -c) for c in range(self.table.width) if self._is_numeric(c)]
@@ -276,7 +276,7 @@ class _Records:
         return self._score(made, two)
 
     def _choice(self) -> TableAnswer | None:
-        """ "A or B?": the one of two named rows with more, less, or earlier in the column asked about."""
+        """Answer "A or B?": the one of two named rows with more, less, or earlier in the requested column."""
         if not _CHOICE.search(self.asked.text) or self.asked.operation == "count":
             return None
         named = [pick for pick in self.picks if len(pick.rows) == 1]
@@ -339,7 +339,7 @@ class _Records:
         )
 
     def _commonest(self, rows: Sequence[int], used: frozenset[int]) -> TableAnswer | None:
-        """Who stands there most often, where no column of numbers is meant."""
+        """Return the most frequent name, if no column of numbers is meant."""
         column = self.target(used)
         counts = Counter(_without_count(self._text(row, column)) for row in rows if self._text(row, column))
         if not counts or self.asked.operation != "most":
@@ -351,7 +351,7 @@ class _Records:
         return self._score(TableAnswer(self.table, (name,), cells, f"count of {count} rows"), [row for row, _ in cells])
 
     def _score(self, answer: TableAnswer, rows: Sequence[int]) -> TableAnswer:
-        """How much of the question is said by the phrases that picked rows, the headers, and what stands around."""
+        """Score the share of the question covered by the phrases that picked rows, the headers and the text around."""
         said = set(self.about)
         for pick in self.picks:
             said |= terms_of(pick.phrase)
@@ -360,7 +360,7 @@ class _Records:
         said |= {term for terms in self.columns for term in terms}
         content = self.asked.content
         score = len(content & said) / len(content) if content else 0.5
-        # What the question says beside what was looked for, or more than one thing where one is asked for, is a doubt.
+        # Qualifying words in the question, and several results if one is asked for, are doubts.
         doubts = len(_QUALIFIED.findall(self.asked.text)) + (
             len(answer.text) > 1 and not _SEVERAL.search(self.asked.text)
         )
@@ -374,7 +374,7 @@ _ORDINARY = frozenset(
 
 
 def _phrases(text: str) -> list[str]:
-    """What a question may call a cell by: all of it, it without brackets, what stands before a comma, its year."""
+    """Return the names of a cell in a question: all of it, without brackets, up to a comma, its year."""
     whole = " ".join(_WORD.findall(text.lower()))
     found = [whole]
     if "(" in text:
@@ -385,7 +385,7 @@ def _phrases(text: str) -> list[str]:
 
 
 def _longest(picks: list[_Pick]) -> list[_Pick]:
-    """The picks whose phrase is no part of a longer one that was found elsewhere."""
+    """Drop picks whose phrase is part of a longer one found elsewhere."""
     return [
         pick
         for pick in picks

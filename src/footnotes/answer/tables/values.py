@@ -1,4 +1,4 @@
-"""What a cell says as a number: `$ (1,577)` is minus 1577, `12.5 %` is 12.5, a dash is nothing."""
+"""Reads cells as numbers: `$ (1,577)` is minus 1577, `12.5 %` is 12.5, a dash is nothing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SCALE = re.compile(
 
 
 def value_of(text: str) -> float | None:
-    """The number a whole cell states; None for words. A dash is 0."""
+    """Return the number in a cell; None for words. A dash is 0."""
     bare = text.strip()
     if _NOTHING.fullmatch(bare):
         return 0.0 if bare[0] in "-–—−" else None
@@ -44,7 +44,7 @@ def is_year(text: str) -> bool:
 
 
 def years_in(text: str) -> list[str]:
-    """The years a text names, `FY18` and `fiscal 2018` too, in order."""
+    """Return the years in a text, including `FY18` and `fiscal 2018`, in order."""
     found = []
     for match in re.finditer(r"(?<![\d,.])((?:1[6-9]|20)\d\d)(?![\d,]|\.\d)|\b(?:FY|F|Q[1-4] ?)'?(\d\d)\b", text):
         found.append(match[1] or "20" + match[2])
@@ -52,7 +52,7 @@ def years_in(text: str) -> list[str]:
 
 
 def scale_in(text: str) -> str:
-    """The unit of ten that a text gives its numbers, or nothing."""
+    """Return the unit (thousands, millions) that a text gives its numbers, or nothing."""
     found = _SCALE.search(text)
     if found is None:
         return ""
@@ -61,6 +61,6 @@ def scale_in(text: str) -> str:
 
 
 def shown(value: float) -> str:
-    """A computed number as it is written: thousands parted, at most two decimals."""
+    """Format a computed number: with separated thousands and at most two decimals."""
     rounded = round(value, 2)
     return f"{int(rounded):,}" if rounded == int(rounded) else f"{rounded:,.2f}".rstrip("0")

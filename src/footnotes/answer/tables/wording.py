@@ -1,5 +1,5 @@
 # ruff: noqa: E501, SIM905 (patterns and lists of words read better whole)
-"""A question about a table, taken apart: what is to be done, over which terms, years and bounds."""
+"""Parses a question about a table: the operation, and its terms, years and bounds."""
 
 from __future__ import annotations
 
@@ -39,6 +39,10 @@ _BOUND = re.compile(
     r"|(?P<least>[\d,]+(?:\.\d+)?) or (?:more|above|better|higher|greater|later)|(?P<most>[\d,]+(?:\.\d+)?) or (?:less|fewer|below|lower|earlier)",
     re.IGNORECASE,
 )
+_QUARTER = re.compile(
+    r"\b(?:(?:latest|(?:most )?recent|last|current|first|second|third|fourth|fiscal) )*(?:quarter(?:ly|s)?|Q[1-4]|10-Q)\b(?: (?:report|filing|10-Q|results)\b)?",
+    re.IGNORECASE,
+)
 _UPPER = ("less", "fewer", "lower", "under", "below", "before", "at most", "prior", "up to")
 _SYNONYMS = {
     "capital expenditure": "purchases of property plant and equipment", "capex": "purchases of property plant and equipment",
@@ -46,17 +50,17 @@ _SYNONYMS = {
     "revenue": "net sales", "sg&a": "selling general and administrative", "r&d": "research and development",
     "eps": "earnings per share", "net income": "net earnings",
 }  # fmt: skip
-"""Other names of lines that stand in every annual report."""
+"""Other names of lines in every annual report."""
 _OF_THE_TASK = frozenset(
     "percentage percent change increase decrease difference ratio average mean total sum number amount value values respective respectively"
     " highest largest most greatest lowest smallest least year years fiscal fy between from compared company many much table count"
-    " million millions thousand thousands billion usd answer question following using based shown round decimal places".split()
+    " spend spent end reported report reports filing stated shown revealed generated recorded million millions thousand thousands billion usd answer question following using based shown round decimal places".split()
 )
 
 
 @dataclass(frozen=True)
 class Wording:
-    """A question about a table."""
+    """A parsed question about a table."""
 
     text: str
     operation: Operation
@@ -65,29 +69,32 @@ class Wording:
     bound: Callable[[float], bool] | None = None
     bound_text: str = ""
     sides: tuple[str, ...] = ()
+    quarterly: bool = False
 
     @property
     def otherwise(self) -> list[tuple[frozenset[str], frozenset[str]]]:
-        """Terms of the question, each with those that a report has in their place."""
+        """Terms of the question, with those that reports use instead."""
         return [(terms_of(name), terms_of(other)) for name, other in lines_named(self.text)]
 
     @property
     def content(self) -> frozenset[str]:
-        """The terms that say what is asked about, without those that say what to do with it."""
+        """The terms of the subject, without those of the operation."""
         return self.terms - _task_terms()
 
 
 def wording_of(question: str) -> Wording:
     operation: Operation = next((name for name, pattern in _OPERATIONS if pattern.search(question)), "lookup")
     bound = _BOUND.search(question)
+    quarter = _QUARTER.search(question) is not None
     return Wording(
         question,
         operation,
-        terms_of(question),
+        terms_of(_QUARTER.sub(" ", question)),
         tuple(years_in(question)),
         _within(bound) if bound else None,
         bound[0] if bound else "",
         _sides(question),
+        quarter,
     )
 
 
@@ -114,7 +121,7 @@ _SIDES = tuple(
 
 
 def _sides(question: str) -> tuple[str, ...]:
-    """The two things a question sets against each other, where they are no years."""
+    """Return the two things a question compares, if they are not years."""
     for pattern in _SIDES:
         found = pattern.search(question)
         sides = (found["one"].strip(), found["other"].strip()) if found else ()
@@ -124,13 +131,13 @@ def _sides(question: str) -> tuple[str, ...]:
 
 
 def lines_named(text: str) -> list[tuple[str, str]]:
-    """What a question calls by another name than annual reports do, each with theirs."""
+    """Return the names in a text that differ from those in annual reports, with theirs."""
     lowered = text.lower()
     return [(name, other) for name, other in _SYNONYMS.items() if re.search(rf"(?<!\w){re.escape(name)}", lowered)]
 
 
 def line_asked(question: str) -> str:
-    """What to search for in a report where a question asks for a figure of a year; nothing for any other question."""
+    """Return what to search in a report if a question asks for a figure of a year, else nothing."""
     years = years_in(question)
     named = " ".join(other for _, other in lines_named(question))
     words = named or re.sub(r"\([^()]*\)|(?<=\s)(?:[A-Z][\w&-]+|\d+[A-Z]\w*)(?:['’]s)?", " ", question)
@@ -139,7 +146,7 @@ def line_asked(question: str) -> str:
 
 @lru_cache(maxsize=20_000)
 def terms_of(text: str) -> frozenset[str]:
-    """The content terms of a text, with those of the other names of what it names."""
+    """Return the content terms of a text, with the years it names."""
     every = analyze(text, "en")
     said = frozenset(term for term in every if term not in function_terms())
     return (said or frozenset(every)) | frozenset(years_in(text))

@@ -1,4 +1,4 @@
-"""What a table answers → text with footnotes: a row set as a small table, or a formula with its operands footnoted."""
+"""Writes a table's answer as text with footnotes: a row as a small table, or a formula with footnoted operands."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from footnotes.answer.tables.ask import TableAnswer, bare
 from footnotes.types import Citation
 
 MOST_OPERANDS = 12
-"""Operands that are written out; of more, the rows they stand in are footnoted, run by run."""
+"""The maximum operands written out; with more, their rows get footnotes, one per run."""
 LONGEST_QUOTE = 2_000
 MARK = "▸ "
-"""Stands before the cell that answers."""
+"""Marks the answering cell."""
 
 Span = tuple[int, int]
 
 
 def written_table(answer: TableAnswer, passage: Passage) -> tuple[str, tuple[Citation, ...]]:
-    """The text of a table's answer and its footnotes."""
+    """Return the text of a table's answer and its footnotes."""
     if answer.formula:
         return (
             _write_computed(answer, passage) if len(answer.cells) <= MOST_OPERANDS else _write_summary(answer, passage)
@@ -45,7 +45,7 @@ def _rows(answer: TableAnswer, passage: Passage) -> tuple[str, tuple[Citation, .
 
 
 def _named(answer: TableAnswer) -> str:
-    """What an answer is the value of: the row's label and the columns."""
+    """Return what an answer is the value of: the row's label and the columns."""
     rows = dict.fromkeys(bare(answer.table.label(row)) for row, _ in answer.cells)
     columns = dict.fromkeys(bare(answer.table.columns[column]) for _, column in answer.cells)
     joined = [" and ".join(list(names)[:3]) for names in (rows, columns) if len(names) <= 3]
@@ -53,15 +53,14 @@ def _named(answer: TableAnswer) -> str:
 
 
 def _in_units(answer: TableAnswer) -> str:
-    return (
-        f" (in {answer.table.scale})"
-        if answer.table.scale and all(cell.value is not None for cell in answer.operands)
-        else ""
-    )
+    table = answer.table
+    labels = " ".join(f"{table.sections[row]} {table.label(row)}" for row, _ in answer.cells).lower()
+    scaled = all(cell.value is not None and "%" not in cell.text for cell in answer.operands)
+    return f" (in {table.scale})" if table.scale and scaled and "per share" not in labels else ""
 
 
 def _write_computed(answer: TableAnswer, passage: Passage) -> tuple[str, tuple[Citation, ...]]:
-    """A formula, a footnote behind every operand; the same cell is the same footnote."""
+    """Write a formula with a footnote after every operand; the same cell is the same footnote."""
     text = f"{_named(answer)}: "
     cells = {bare(cell.text): cell for cell in answer.operands}
     markers = {written: number for number, written in enumerate(cells, 1)}
@@ -86,7 +85,7 @@ def _write_computed(answer: TableAnswer, passage: Passage) -> tuple[str, tuple[C
 
 
 def _operands(formula: str, cells: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The formula cut at its operands: an operand and what follows it, the first operand may be empty."""
+    """Split the formula at its operands into pairs of an operand, at first perhaps empty, and the text after it."""
     longest = sorted(cells, key=len, reverse=True)
     operand, between, at = "", "", 0
     while at < len(formula):
@@ -101,7 +100,7 @@ def _operands(formula: str, cells: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _write_summary(answer: TableAnswer, passage: Passage) -> tuple[str, tuple[Citation, ...]]:
-    """A formula over many rows, with the runs of rows it was computed from."""
+    """Write a formula over many rows, with the runs of rows it was computed from."""
     column = bare(answer.table.columns[answer.cells[0][1]]) or "rows"
     operation = "COUNT" if answer.formula.startswith("count") else "AVERAGE" if "÷" in answer.formula else "SUM"
     text = f"{operation}({column}) over {len(answer.cells)} rows = {answer.text[0]}"
@@ -113,7 +112,7 @@ def _write_summary(answer: TableAnswer, passage: Passage) -> tuple[str, tuple[Ci
 
 
 def _runs(answer: TableAnswer, rows: Sequence[int]) -> Iterator[Span]:
-    """Spans of rows that follow each other, none longer than a quote may be."""
+    """Yield spans of consecutive rows, none longer than a quote may be."""
     start, end, last = -1, -1, -2
     for row in rows:
         first, final = answer.table.spans[row]

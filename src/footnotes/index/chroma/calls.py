@@ -1,4 +1,4 @@
-"""One collection of a Chroma: the calls that are made to it, and the mark by which we know it as ours."""
+"""One collection in Chroma: the calls to it, and the mark that shows it is ours."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MARK, _IDENTITY, _SEQ = "footnotes", "footnotes_identity", "footnotes_seq"
 _SPACE = "cosine"
 _PAGE = 10_000
 IDS_AT_ONCE = 5_000
-"""SQLite under Chroma takes 32,766 values in a statement; this many are well below, and answered in time."""
+"""SQLite in Chroma allows 32,766 values per statement; this number is well below, and the answer is fast."""
 
 Where: TypeAlias = dict[str, object]
 
@@ -33,7 +33,7 @@ class Connection(Protocol):
     def alone(self, name: str) -> AbstractContextManager[Any]: ...
 
     def sweep(self) -> bool:
-        """Take what was removed out of the files; False where they are not ours."""
+        """Purge deleted data from the files; False if the files are not ours."""
         ...
 
     def close(self) -> None: ...
@@ -41,14 +41,14 @@ class Connection(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class KnownCollection:
-    """A collection as it was last seen: what Chroma says of it, and up to which change it was filled."""
+    """A collection as last seen: Chroma's record of it, and the last change applied to it."""
 
     model: Any
     seq: int
 
 
 class Calls:
-    """Calls to the collection of one name. Every one may raise an `IndexFailed`."""
+    """Calls to the collection of one name. Each may raise an `IndexFailed`."""
 
     def __init__(self, connection: Connection, endpoint: Endpoint, name: str, identity: str, dimensions: int) -> None:
         self.name = name
@@ -61,37 +61,37 @@ class Calls:
     # ── the collection as a whole
 
     def look(self) -> KnownCollection | None:
-        """The collection as it is now; None where there is none. One that is not ours is refused."""
+        """Return the current collection; None if missing. Raises if it is not ours."""
         try:
             with self._connection.reading(self.name) as client:
                 model = client.get_collection(self.name, **self._where)
         except IndexMissing:
             return None
-        return self._known(model)
+        return self._describe(model)
 
     def make(self, *, seq: int = 0) -> KnownCollection:
-        """The collection, empty if it was not there."""
+        """Return the collection; create an empty one if it is missing."""
         with self._connection.writing(self.name) as client:
             model = client.create_collection(
                 self.name,
                 configuration={"hnsw": _graph(self.endpoint.options)},
-                metadata=self._marked(seq),
+                metadata=self._metadata_with(seq),
                 get_or_create=True,
                 **self._where,
             )
-        return self._known(model)
+        return self._describe(model)
 
     def mark(self, known: KnownCollection, seq: int) -> KnownCollection:
-        """Write down up to which change the collection is filled. Chroma does it in one transaction."""
+        """Record the last change applied to the collection. Chroma does it in one transaction."""
         with self._writing(known) as collection:
-            collection.modify(metadata=self._marked(seq))
-        marked = self.look()  # to change a collection that is gone does not fail in a folder
-        if marked is None or marked.model.id != known.model.id:
+            collection.modify(metadata=self._metadata_with(seq))
+        current = self.look()  # in a folder, changing a missing collection does not fail
+        if current is None or current.model.id != known.model.id:
             raise IndexMissing(f"the collection {self.name} of {self.endpoint.shown} was removed while it was filled")
-        return marked
+        return current
 
     def drop(self) -> None:
-        """Remove the collection; none is as good."""
+        """Remove the collection if it exists."""
         try:
             with self._connection.writing(self.name) as client:
                 client.delete_collection(self.name, **self._where)
@@ -99,7 +99,7 @@ class Calls:
             return
 
     def replace(self, copy: KnownCollection) -> None:
-        """Put a copy in the place of the collection. Nobody can see that it is gone in between."""
+        """Replace the collection with a copy. No reader sees the moment between."""
         with self._connection.alone(self.name) as client:
             client.delete_collection(self.name, **self._where)
             _collection(client, copy.model).modify(name=self.name)
@@ -107,10 +107,10 @@ class Calls:
     def sweep(self) -> bool:
         return self._connection.sweep()
 
-    def _marked(self, seq: int) -> dict[str, object]:
+    def _metadata_with(self, seq: int) -> dict[str, object]:
         return {_MARK: FORMAT, _IDENTITY: self._identity, _SEQ: seq}
 
-    def _known(self, model: Any) -> KnownCollection:
+    def _describe(self, model: Any) -> KnownCollection:
         mark: Mapping[str, object] = model.metadata or {}
         seq = mark.get(_SEQ)
         if not isinstance(mark.get(_MARK), int) or not isinstance(seq, int):
@@ -141,7 +141,7 @@ class Calls:
     def query(
         self, known: KnownCollection, vector: Vector, limit: int, **restriction: Any
     ) -> tuple[list[int], list[float]]:
-        """The nearest keys and their cosines, as the graph finds them."""
+        """Return the nearest keys and their cosines, as the graph finds them."""
         with self._reading(known) as collection:
             found = collection.query(
                 query_embeddings=vector.reshape(1, -1), n_results=limit, include=["distances"], **restriction
@@ -149,28 +149,28 @@ class Calls:
         return self.keys_of(found["ids"][0]), [1.0 - distance for distance in found["distances"][0]]
 
     def vectors(self, known: KnownCollection, keys: Keys) -> tuple[Keys, Vector]:
-        """Those of some keys that are there, and their vectors."""
+        """Return the given keys that exist, and their vectors."""
         with self._reading(known) as collection:
             found = collection.get(ids=ids_of(keys.tolist()), include=["embeddings"])
         rows = np.asarray(found["embeddings"], dtype=np.float32).reshape(len(found["ids"]), -1)
         return np.array(self.keys_of(found["ids"]), dtype=np.int64), rows
 
     def existing(self, known: KnownCollection, ids: Sequence[str]) -> list[str]:
-        """Those of some ids that are there."""
+        """Return the given ids that exist."""
         found: list[str] = []
         for start in range(0, len(ids), IDS_AT_ONCE):
             with self._reading(known) as collection:
                 found.extend(collection.get(ids=list(ids[start : start + IDS_AT_ONCE]), include=[])["ids"])
         return found
 
-    def told(self, known: KnownCollection, **restriction: object) -> dict[str, dict[str, object]]:
-        """The metadata of some records, by id."""
+    def metadata_of(self, known: KnownCollection, **restriction: object) -> dict[str, dict[str, object]]:
+        """Return the metadata of some records, by id."""
         with self._reading(known) as collection:
             found = collection.get(include=["metadatas"], **restriction)
-        return {record: dict(told or {}) for record, told in zip(found["ids"], found["metadatas"], strict=True)}
+        return {record: dict(metadata or {}) for record, metadata in zip(found["ids"], found["metadatas"], strict=True)}
 
     def pages(self, known: KnownCollection, where: Where | None = None, page: int = _PAGE) -> Iterator[list[int]]:
-        """The keys of the records, or of some, page by page."""
+        """Yield the keys of all or some records, page by page."""
         offset = 0
         while True:
             with self._reading(known) as collection:
@@ -180,9 +180,9 @@ class Calls:
                 return
             offset += len(found)
 
-    def put(self, known: KnownCollection, ids: list[str], vectors: Vector, told: list[dict[str, object]]) -> None:
+    def put(self, known: KnownCollection, ids: list[str], vectors: Vector, metadatas: list[dict[str, object]]) -> None:
         with self._writing(known) as collection:
-            collection.upsert(ids=ids, embeddings=vectors, metadatas=told)
+            collection.upsert(ids=ids, embeddings=vectors, metadatas=metadatas)
 
     def delete(self, known: KnownCollection, ids: Sequence[str]) -> None:
         for start in range(0, len(ids), self.batch):
@@ -190,7 +190,7 @@ class Calls:
                 collection.delete(ids=list(ids[start : start + self.batch]))
 
     def records(self, known: KnownCollection, page: int) -> Iterator[tuple[list[str], Vector, list[dict[str, object]]]]:
-        """Everything, page by page."""
+        """Yield all records, page by page."""
         offset = 0
         while True:
             with self._reading(known) as collection:
@@ -203,7 +203,7 @@ class Calls:
 
     @property
     def batch(self) -> int:
-        """As many records as may be sent at once."""
+        """The most records to send at once."""
         with self._connection.reading(self.name) as client:
             return max(1, min(self.endpoint.options.batch, int(client.get_max_batch_size())))
 
@@ -231,7 +231,7 @@ def ids_of(keys: Sequence[int]) -> list[str]:
 
 
 def chunk_vector(raw: bytes, dimensions: int, key: int) -> Vector:
-    """A vector as the store keeps it, in the precision of Chroma."""
+    """Convert a vector from the store to Chroma's precision."""
     vector = np.frombuffer(raw, dtype=np.float16).astype(np.float32)
     if len(vector) != dimensions or not np.isfinite(vector).all():
         raise IndexFailed(f"the stored vector of chunk {key} is damaged", remedy="Run `footnotes verify`.")
@@ -248,7 +248,7 @@ def _graph(options: Options) -> dict[str, object]:
 
 
 def _collection(client: Any, model: Any) -> Any:
-    """Without an embedding function: Chroma would fetch a model for one."""
+    """Return a collection without an embedding function: Chroma would download a model for one."""
     from chromadb.api.models.Collection import Collection
 
     return Collection(client=client, model=model, embedding_function=None)

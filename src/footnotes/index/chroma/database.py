@@ -1,9 +1,9 @@
-"""The dense leg in a Chroma: a server somebody runs, or a folder in this process. One collection a generation.
+"""The dense leg in Chroma: on a server, or in a folder in this process. One collection per generation.
 
-Chroma has vectors and filters, and no lexical leg of its own that could be weighed as ours is: words stay with the
-store. The mark of a collection, its metadata, says whose it is and up to which change it was filled.
+Chroma has vectors and filters, but no lexical leg with our weights, so the store keeps that leg. A collection's mark,
+in its metadata, holds its owner and the last change applied.
 
-A server may be used by any number of processes. A folder may too: see `footnotes.index.chroma.folder`.
+Any number of processes may use a server. A folder may be shared too: see `footnotes.index.chroma.folder`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from footnotes.index.chroma.filters import (
     best,
     cosines,
     is_among,
-    lets_nothing_through,
     sayable,
     where_of,
     wheres_of,
@@ -40,15 +39,15 @@ from footnotes.index.remote import RemoteIndex, Scope
 from footnotes.settings import Settings
 
 EXACT_KEYS = 300
-"""So few allowed chunks are fetched and compared: quicker than the graph, and exact."""
+"""Up to this many allowed chunks are fetched and compared: faster than the graph, and exact."""
 OVERSAMPLED_MOST = 1_000
-"""So many are taken from the graph at most, in the hope that enough of them are allowed."""
+"""The most results to take from the graph in the hope that enough of them are allowed."""
 NAMED_KEYS = 10_000
-"""So many allowed chunks are named in a search at most."""
+"""The most allowed chunks to list in a search."""
 
 
 class ChromaDatabase:
-    """A Chroma, shared between threads. Nothing is opened before the first call needs it."""
+    """A Chroma connection, shared between threads. The first call opens it."""
 
     legs = LEGS
 
@@ -72,7 +71,7 @@ class ChromaDatabase:
 
 
 class ChromaIndex(RemoteIndex):
-    """One generation's collection. Readers share it; one fills it at a time, guarded by the store's lock."""
+    """One generation's collection. Readers share it; the store's lock admits one writer at a time."""
 
     def __init__(self, connection: Connection, endpoint: Endpoint, scope: Scope) -> None:
         name = f"{endpoint.prefix}-{scope.tenant}-g{scope.generation}"
@@ -87,9 +86,9 @@ class ChromaIndex(RemoteIndex):
         return 0 if known is None else max(0, known.seq)
 
     def refresh(self) -> int:
-        """Ask for the last change the collection has seen: 0 where it is empty, filled by another model, or missing.
+        """Return the last change applied: 0 if the collection is empty, filled by another model, or missing.
 
-        One of this name that Footnotes did not make raises `IndexForeign`.
+        Raises `IndexForeign` if Footnotes did not create the collection.
         """
         self._known = self._calls.look()
         return self.position
@@ -97,7 +96,7 @@ class ChromaIndex(RemoteIndex):
     # ── searching
 
     def search(self, query: Vector | Facets | Weights, limit: int, allowed: Allowed | None = None) -> Found:
-        """The nearest chunks by cosine, best first, or those with a facet, and only those `allowed`."""
+        """Return the nearest chunks by cosine, best first, or those with a facet, and only those `allowed`."""
         if isinstance(query, Facets):
             keys = self._with_facets(query.names, limit, allowed)
             return Found(keys, [1.0] * len(keys))
@@ -109,14 +108,14 @@ class ChromaIndex(RemoteIndex):
         raise _no_words()
 
     def _nearest(self, vector: Vector, limit: int, allowed: Allowed | None) -> Found:
-        if limit < 1 or lets_nothing_through(allowed):
+        if limit < 1 or (allowed is not None and allowed.is_empty):
             return Found()
         try:
             return self._search(vector, limit, allowed)
         except IndexMissing:
             if not self.refresh():
                 raise
-            return self._search(vector, limit, allowed)  # another process made it again
+            return self._search(vector, limit, allowed)  # another process rebuilt it
 
     def _search(self, vector: Vector, limit: int, allowed: Allowed | None) -> Found:
         known, vector = self._filled(), np.asarray(vector, dtype=np.float32)
@@ -125,18 +124,18 @@ class ChromaIndex(RemoteIndex):
         if allowed is None:
             return self._search_unfiltered(known, vector, limit)
         if not allowed.listed:
-            return self._as_said(known, vector, limit, allowed)
+            return self._search_facets(known, vector, limit, allowed)
         if len(allowed.keys) <= EXACT_KEYS:
             return self._compare(known, vector, limit, allowed.keys)
         return (
             self._by_facets(known, vector, limit, allowed)
-            or self._by_luck(known, vector, limit, allowed.keys)
-            or self._by_name(known, vector, limit, allowed.keys)
+            or self._oversample(known, vector, limit, allowed.keys)
+            or self._search_ids(known, vector, limit, allowed.keys)
             or self._compare(known, vector, limit, allowed.keys)
         )
 
     def _search_unfiltered(self, known: KnownCollection, vector: Vector, limit: int) -> Found:
-        """What the graph finds. After deletions it may not reach all: few enough are then compared."""
+        """Search the graph. After deletions it may not reach all chunks; if few remain, compare all of them."""
         found = best(*self._calls.query(known, vector, limit), limit)
         if len(found.keys) >= limit:
             return found
@@ -146,49 +145,49 @@ class ChromaIndex(RemoteIndex):
         keys = [key for page in self._calls.pages(known) for key in page]
         return self._compare(known, vector, limit, np.array(sorted(keys), dtype=np.int64))
 
-    def _as_said(self, known: KnownCollection, vector: Vector, limit: int, allowed: Allowed) -> Found:
-        """What Chroma lets through by facets alone: the caller looks at it once more."""
+    def _search_facets(self, known: KnownCollection, vector: Vector, limit: int, allowed: Allowed) -> Found:
+        """Search with facets only; the caller checks the results again."""
         scores: dict[int, float] = {}
         for where in wheres_of(allowed.facets):
             scores.update(zip(*self._calls.query(known, vector, limit, where=where), strict=True))
         return best(list(scores), list(scores.values()), limit)
 
     def _by_facets(self, known: KnownCollection, vector: Vector, limit: int, allowed: Allowed) -> Found | None:
-        """Chroma filters; None where it cannot, or where too few are found."""
+        """Let Chroma filter; None if it cannot, or if it finds too few."""
         where = where_of(allowed)
         if where is None:
             return None
         found = best(*self._calls.query(known, vector, limit, where=where), limit, allowed.keys)
         return found if len(found.keys) >= min(limit, len(allowed.keys)) else None
 
-    def _by_luck(self, known: KnownCollection, vector: Vector, limit: int, allowed: Keys) -> Found | None:
-        """More are taken than wanted, and those dropped that are not allowed; None where too few remain."""
+    def _oversample(self, known: KnownCollection, vector: Vector, limit: int, allowed: Keys) -> Found | None:
+        """Take more results than wanted and drop those not allowed; None if too few remain."""
         share = len(allowed) / max(1, self._calls.count(known))
-        wanted = int(1.5 * limit / min(1.0, share)) + 20
-        if wanted > OVERSAMPLED_MOST:
+        count = int(1.5 * limit / min(1.0, share)) + 20
+        if count > OVERSAMPLED_MOST:
             return None
-        found = best(*self._calls.query(known, vector, wanted), limit, allowed)
+        found = best(*self._calls.query(known, vector, count), limit, allowed)
         return found if len(found.keys) >= min(limit, len(allowed)) else None
 
-    def _by_name(self, known: KnownCollection, vector: Vector, limit: int, allowed: Keys) -> Found | None:
-        """Chroma searches among the named; None where they are too many, or one of them went meanwhile."""
+    def _search_ids(self, known: KnownCollection, vector: Vector, limit: int, allowed: Keys) -> Found | None:
+        """Let Chroma search among listed ids; None if they are too many, or one was deleted meanwhile."""
         if len(allowed) > NAMED_KEYS:
             return None
-        named = self._calls.existing(known, ids_of(allowed.tolist()))
-        if not named:
+        existing = self._calls.existing(known, ids_of(allowed.tolist()))
+        if not existing:
             return Found()
         try:
-            found = best(*self._calls.query(known, vector, limit, ids=named), limit, allowed)
+            found = best(*self._calls.query(known, vector, limit, ids=existing), limit, allowed)
         except IndexMissing:
             raise
         except IndexFailed as failure:
             if "finding id" not in failure.message:
                 raise
             return None
-        return found if len(found.keys) >= min(limit, len(named)) else None
+        return found if len(found.keys) >= min(limit, len(existing)) else None
 
     def _compare(self, known: KnownCollection, vector: Vector, limit: int, allowed: Keys) -> Found:
-        """The allowed ones are fetched and compared with the vector, one and all."""
+        """Fetch all allowed chunks and compare them with the vector."""
         top = Found()
         for keys in batches(allowed):
             there, rows = self._calls.vectors(known, keys)
@@ -198,8 +197,8 @@ class ChromaIndex(RemoteIndex):
         return top
 
     def _with_facets(self, facets: Sequence[str], limit: int, allowed: Allowed | None) -> list[int]:
-        """Chunks that have any of some facets, and only those `allowed`."""
-        if not facets or limit < 1 or lets_nothing_through(allowed):
+        """Return chunks that have any of some facets, and only those `allowed`."""
+        if not facets or limit < 1 or (allowed is not None and allowed.is_empty):
             return []
         known = self._filled()
         if known is None:
@@ -220,7 +219,7 @@ class ChromaIndex(RemoteIndex):
         return wheres_of(groups if briefly else (facets,))
 
     def keys(self) -> Keys:
-        """Every key that can be found, sorted."""
+        """Return the keys of all chunks that can be found, sorted."""
         known = self._filled()
         if known is None:
             return np.zeros(0, dtype=np.int64)
@@ -228,7 +227,7 @@ class ChromaIndex(RemoteIndex):
         return np.unique(np.array(found, dtype=np.int64))
 
     def _filled(self) -> KnownCollection | None:
-        """The collection; None where there never was one, as far as is known. One that went is missed."""
+        """Return the collection; None if none is known to have existed. Calls fail if a known one is gone."""
         if self._known is None or self._known.seq < 1:
             self._known = self._calls.look()
         return self._known if self.position else None
@@ -236,7 +235,7 @@ class ChromaIndex(RemoteIndex):
     # ── filling
 
     def apply(self, changes: Iterable[Change], *, position: int) -> None:
-        """Take changes in, and mark the collection with the position. What was cut off is mended the next time."""
+        """Apply changes, and mark the collection with the position. The next call repairs an interrupted one."""
         known = self._calls.look()
         fresh = known is None or known.seq < 1
         if known is not None and fresh:
@@ -249,61 +248,61 @@ class ChromaIndex(RemoteIndex):
         self._known = self._calls.mark(filling_into, position)
 
     def remove(self, keys: Sequence[int]) -> None:
-        """Take single chunks out, whatever the change log says of them."""
+        """Delete single chunks, whatever the change log says of them."""
         known = self._filled()
         if known is not None and keys:
             self._calls.delete(known, self._calls.existing(known, ids_of(keys)))
 
     def clear(self) -> None:
-        """Delete the collection and, in a folder, what Chroma leaves of it. One that is not ours is left alone."""
+        """Delete the collection and, in a folder, its leftover files. A collection that is not ours stays."""
         self._known = None
         if self._calls.look() is not None:
             self._calls.drop()
             self._calls.sweep()
 
     def compact(self) -> None:
-        """Leave no byte of what was removed in the files of a folder: the collection is copied, and the old one goes.
+        """Purge all deleted data from the files of a folder: copy the collection and delete the old one.
 
-        That takes as long as it took to fill it. (Chroma fills the files of a new, small graph with memory as it finds
-        it: what this process still has in memory can come back there, until the graph is saved or this is done again.)
+        This takes as long as filling it did. (Chroma pads the files of a new, small graph with uninitialised memory:
+        data that this process still has in memory can reappear there, until the graph is saved or this runs again.)
 
-        A server's files are its owner's: removed chunks stay in them (in free pages of chroma.sqlite3, in its queue,
-        and in the graphs, whose folders outlive even a deleted collection) until the server is stopped, `chroma vacuum`
-        is run, and folders of collections that are gone are deleted.
+        A server's files belong to its owner. Deleted chunks stay in them (in free pages of chroma.sqlite3, in its
+        queue, and in the graphs, whose folders outlive even a deleted collection) until the server is stopped, `chroma
+        vacuum` has run, and the folders of deleted collections are removed.
         """
         known = self._calls.look()
         if self._calls.endpoint.folder is None or known is None or known.seq < 1:
             return
         self._copy.drop()
         copy = self._copy.make()
-        for ids, vectors, told in self._calls.records(known, self._calls.batch):
-            self._copy.put(copy, ids, vectors, told)
+        for ids, vectors, metadatas in self._calls.records(known, self._calls.batch):
+            self._copy.put(copy, ids, vectors, metadatas)
         copy = self._copy.mark(copy, known.seq)
         self._calls.replace(copy)
         self._known = copy
         self._calls.sweep()
 
     def promote(self) -> None:
-        """Nothing to do: each generation has a collection of its own, and nobody looks at one by another name."""
+        """Do nothing: each generation has its own collection, and there are no aliases to switch."""
 
 
 def _no_words() -> IndexFailed:
     return IndexFailed("Chroma does not serve the lexical leg", remedy='Set index_legs to ["dense"].')
 
 
-# Bringing changes into a collection: in batches, and so that a document is never absent in between.
+# Applies changes to a collection in batches, so that a document is never missing in between.
 
 
 _DOCUMENTS_AT_ONCE = 100
 
 
 class Filling:
-    """Takes changes one by one. New records of a document are put first; what it had before is deleted then."""
+    """Applies changes one by one. Writes a document's new records first, then deletes its old ones."""
 
     def __init__(self, calls: Calls, known: KnownCollection, dimensions: int, *, fresh: bool) -> None:
         self._calls, self._known, self._dimensions = calls, known, dimensions
         self._fresh = fresh
-        """Nothing was in the collection before: what was not brought by us needs no looking for."""
+        """The collection was empty at the start, so only records written here need looking up."""
         self._batch = calls.batch
         self._waiting: dict[str, tuple[Entry, int]] = {}
         self._brought: dict[int, tuple[int, set[str]]] = {}
@@ -327,7 +326,7 @@ class Filling:
             self.finish()
 
     def finish(self) -> None:
-        """Put what waits, and delete what the documents had before."""
+        """Write pending records, and delete the documents' old ones."""
         self._put()
         before = self._before()
         if self._removed:
@@ -343,43 +342,43 @@ class Filling:
             return
         ids = list(self._waiting)
         vectors = np.stack([chunk_vector(entry.vector, self._dimensions, entry.key) for entry, _ in self._chunks()])
-        told = [_told(entry, seq) for entry, seq in self._chunks()]
+        metadatas = [_record_metadata(entry, seq) for entry, seq in self._chunks()]
         if not self._fresh or self._seen:
-            self._forget_names(ids, told)
-        self._calls.put(self._known, ids, vectors, told)
+            self._forget_names(ids, metadatas)
+        self._calls.put(self._known, ids, vectors, metadatas)
         self._waiting.clear()
 
     def _chunks(self) -> Iterable[tuple[Entry, int]]:
         return self._waiting.values()
 
-    def _forget_names(self, ids: list[str], told: list[dict[str, object]]) -> None:
-        """Chroma adds metadata to what a record has: names that are no more must be taken away by themselves."""
-        before = self._calls.told(self._known, ids=ids)
-        for record, now in zip(ids, told, strict=True):
+    def _forget_names(self, ids: list[str], metadatas: list[dict[str, object]]) -> None:
+        """Remove old names explicitly, because Chroma merges new metadata into a record's old metadata."""
+        before = self._calls.metadata_of(self._known, ids=ids)
+        for record, now in zip(ids, metadatas, strict=True):
             now.update(dict.fromkeys(before.get(record, {}).keys() - now.keys()))
 
     def _before(self) -> list[str]:
-        """Records of the documents that were brought by no later change, and are not of this one."""
+        """Return the documents' records that belong neither to this change nor to a later one."""
         documents = [number for number in self._brought if not self._fresh or number in self._seen]
         if not documents:
             return []
-        found = self._calls.told(self._known, where={DOCUMENT: {"$in": documents}})
-        return [record for record, told in found.items() if self._is_stale(record, told)]
+        found = self._calls.metadata_of(self._known, where={DOCUMENT: {"$in": documents}})
+        return [record for record, metadata in found.items() if self._is_stale(record, metadata)]
 
-    def _is_stale(self, record: str, told: dict[str, Any]) -> bool:
-        seq, current = self._brought[int(told[DOCUMENT])]
-        return record not in current and int(told.get(SEQ) or 0) <= seq
+    def _is_stale(self, record: str, metadata: dict[str, Any]) -> bool:
+        seq, current = self._brought[int(metadata[DOCUMENT])]
+        return record not in current and int(metadata.get(SEQ) or 0) <= seq
 
 
-def _told(entry: Entry, seq: int) -> dict[str, object]:
+def _record_metadata(entry: Entry, seq: int) -> dict[str, object]:
     try:
-        told: dict[str, object] = dict(flattened(entry.metadata))
+        metadata: dict[str, object] = dict(flattened(entry.metadata))
     except (ValueError, TypeError, RecursionError) as error:
         raise IndexFailed(
             f"the metadata of chunk {entry.key} cannot be kept by Chroma ({error})",
             remedy="Add the document again without numbers such as NaN in its metadata.",
         ) from error
-    told |= {DOCUMENT: entry.document, SEQ: seq}
+    metadata |= {DOCUMENT: entry.document, SEQ: seq}
     if entry.facets:
-        told[FACETS] = [sayable(facet) for facet in entry.facets]
-    return told
+        metadata[FACETS] = [sayable(facet) for facet in entry.facets]
+    return metadata

@@ -1,4 +1,4 @@
-"""What Chroma and its client raise, said in the words of our own errors."""
+"""Translates errors of Chroma and its client to our own errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from footnotes.remote.redact import redact
 
 @contextmanager
 def translated(address: str, secrets: Sequence[str] = ()) -> Iterator[None]:
-    """Around calls of the client, and nothing else: whatever they raise becomes an error of the tree."""
+    """Translate every exception of the client to an error of the tree. Wraps calls of the client and nothing else."""
     try:
         yield
     except FootnotesError:
@@ -30,10 +30,10 @@ def translated(address: str, secrets: Sequence[str] = ()) -> Iterator[None]:
             f"Chroma needs the package '{error.name}', which is not installed", remedy='pip install "footnotes[chroma]"'
         ) from error
     except Exception as error:
-        # Nothing of it goes on: texts and frames of other people's errors may hold the key.
+        # The cause is dropped: texts and frames of foreign errors may hold the key.
         raise _build_error(error, address, secrets) from None
     except BaseException as error:
-        if type(error).__name__ != "PanicException":  # how Rust fails; it does not count as an Exception
+        if type(error).__name__ != "PanicException":  # Rust's failures, which are no subclass of Exception
             raise
         raise IndexFailed(f"{address} failed within: {redact(str(error), secrets)}") from None
 
@@ -41,7 +41,7 @@ def translated(address: str, secrets: Sequence[str] = ()) -> Iterator[None]:
 def _build_error(error: Exception, address: str, secrets: Sequence[str]) -> IndexFailed:
     from chromadb import errors
 
-    said = redact(str(error), secrets)
+    message = redact(str(error), secrets)
     unreachable = _unreachable(error, address)
     if unreachable is not None:
         return unreachable
@@ -50,17 +50,17 @@ def _build_error(error: Exception, address: str, secrets: Sequence[str]) -> Inde
     if isinstance(error, errors.NotFoundError):
         return IndexMissing(f"{address} has no such collection any more")
     if isinstance(error, errors.RateLimitError):
-        return IndexUnavailable(f"{address} asks to wait: {said}")
-    if isinstance(error, errors.InvalidDimensionException) or "dimension" in said:
-        return IndexMismatch(f"{address} has vectors of another kind: {said}")
-    if isinstance(error, errors.InvalidArgumentError) and said.startswith(("Database [", "Tenant [")):
-        return IndexMissing(f"{address} refuses: {said}", remedy="Create it there, or correct index_options.")
-    if "malformed" in said or "not a database" in said:
+        return IndexUnavailable(f"{address} asks to wait: {message}")
+    if isinstance(error, errors.InvalidDimensionException) or "dimension" in message:
+        return IndexMismatch(f"{address} has vectors of another kind: {message}")
+    if isinstance(error, errors.InvalidArgumentError) and message.startswith(("Database [", "Tenant [")):
+        return IndexMissing(f"{address} refuses: {message}", remedy="Create it there, or correct index_options.")
+    if "malformed" in message or "not a database" in message:
         return IndexFailed(
-            f"the files of {address} are damaged: {said}",
+            f"the files of {address} are damaged: {message}",
             remedy="Delete them, unless others use them too; what Footnotes had there is brought again.",
         )
-    return IndexFailed(f"{address} failed: {said or type(error).__name__}")
+    return IndexFailed(f"{address} failed: {message or type(error).__name__}")
 
 
 def _unreachable(error: Exception, address: str) -> IndexUnavailable | None:
@@ -76,7 +76,7 @@ def _unreachable(error: Exception, address: str) -> IndexUnavailable | None:
 
 
 def checked(response: Any, address: str) -> None:
-    """Look at an answer before the client does, which forgets the status of what it cannot read."""
+    """Check a response before the client does: the client drops the status of responses it cannot parse."""
     status = response.status_code
     if status in (401, 403, 407):
         raise IndexRefused(f"{address} does not accept the key" if _has_key(response) else f"{address} wants a key")
@@ -91,12 +91,12 @@ def _has_key(response: Any) -> bool:
 
 
 def _speaks_chroma(response: Any) -> bool:
-    """Whether it is JSON and, where it is an error, told as Chroma tells them: an object with `error`."""
+    """Return whether a response is JSON and, if an error, in Chroma's form: an object with `error`."""
     if response.is_success:
         return str(response.headers.get("content-type", "")).startswith("application/json")
     response.read()
     try:
-        told = response.json()
+        body = response.json()
     except ValueError:
         return False
-    return isinstance(told, dict) and "error" in told
+    return isinstance(body, dict) and "error" in body

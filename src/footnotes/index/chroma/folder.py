@@ -1,9 +1,9 @@
-"""A Chroma embedded in this process, in a folder that several processes may use.
+"""Chroma embedded in this process, in a folder that several processes may use.
 
-Chroma 1.5 keeps a collection's graph in the memory of each process that opened it. It never looks whether another one
-wrote: searches then miss what came since, and two that write put their graphs over each other's, which loses vectors
-for good. A lock beside the files prevents both: many may read, one may write, and who finds that another process wrote
-opens the files again. Within a process, threads share one client, and search while one of them writes.
+Chroma 1.5 keeps a collection's graph in the memory of each process that opened it, and never checks whether another
+process wrote. Searches then miss new chunks, and two writers overwrite each other's graphs, which loses vectors for
+good. A lock beside the files prevents both: many processes may read or one may write, and a process that finds
+another's write reopens the files. Within a process, threads share one client, and may search while one of them writes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from footnotes.index.chroma.settings import Endpoint
 
 _FILE, _SAVED = "chroma.sqlite3", "index_metadata.pickle"
 _SHARED_SECONDS = 0.05
-"""After so long nobody joins those who read: where they are many, one who wants to write would wait for ever."""
+"""After this time no more readers may join: otherwise many readers would starve a writer."""
 _SEGMENT = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -38,9 +38,9 @@ class FolderConnection:
         self._client: Any = None
         self._system: Any = None
         self._loaded: set[str] = set()
-        """Collections whose graph is in memory; loading one may write, and wants the folder for itself."""
+        """Collections whose graph is in memory. Loading one may write, so it needs the folder exclusively."""
         self._seen = b""
-        """What was noted in the lock when this process had the folder last."""
+        """The note in the lock when this process last released the folder."""
         self._lock = FolderLock(endpoint.folder, endpoint.shown, endpoint.seconds)
         self._users = self._writers = self._waiting = 0
         self._turn = threading.Condition()
@@ -48,19 +48,19 @@ class FolderConnection:
 
     @contextmanager
     def reading(self, name: str) -> Iterator[object]:
-        """The client, while no other process writes. `name` is the collection that is meant."""
-        with self._lent(name, write=False) as client, translated(self._endpoint.shown):
+        """Lend the client while no other process writes. `name` is the collection to use."""
+        with self._lend(name, write=False) as client, translated(self._endpoint.shown):
             yield client
 
     @contextmanager
     def writing(self, name: str) -> Iterator[object]:
-        """The client, while no other process reads or writes."""
-        with self._lent(name, write=True) as client, translated(self._endpoint.shown):
+        """Lend the client while no other process reads or writes."""
+        with self._lend(name, write=True) as client, translated(self._endpoint.shown):
             yield client
 
     @contextmanager
     def alone(self, name: str) -> Iterator[object]:
-        """The client, while nobody else has it, not even a thread of this process. For what takes no time."""
+        """Lend the client to one thread, with no other thread or process using it. For short operations."""
         with self._alone(), translated(self._endpoint.shown):
             yield self._client
 
@@ -72,10 +72,10 @@ class FolderConnection:
             self._lock.close()
 
     def sweep(self) -> bool:
-        """Take what was removed out of the files: free pages of SQLite, and graphs of collections that are gone.
+        """Purge deleted data from the files: free pages of SQLite, and graphs of deleted collections.
 
-        Chroma leaves both behind. A graph that it has not saved yet goes too: it is made again from the log, and what
-        its files hold until then is memory of this process as it happened to be. Everybody waits meanwhile.
+        Chroma leaves both behind. Graphs that it has not saved yet are deleted too: it rebuilds them from the log, and
+        until then their files contain arbitrary memory of this process. All other users wait meanwhile.
         """
         with self._alone(), translated(self._endpoint.shown):
             self._stop()
@@ -89,10 +89,10 @@ class FolderConnection:
                     shutil.rmtree(path)
         return True
 
-    # ── taking turns
+    # ── locking
 
     @contextmanager
-    def _lent(self, name: str, *, write: bool) -> Iterator[object]:
+    def _lend(self, name: str, *, write: bool) -> Iterator[object]:
         turn = self._enter(name, write)
         try:
             with self._loading:
@@ -103,7 +103,7 @@ class FolderConnection:
             self._leave(turn)
 
     def _enter(self, name: str, write: bool) -> bool:
-        """Wait for the turn; tells whether it is one that may write, which a reader gets where files must be opened."""
+        """Wait for the folder. Return whether the turn may write: a reader that must reopen files gets such a turn."""
         with self._turn:
             while self._lock.mode != FREE and not self._may_join(name, write):
                 self._waiting += 1
@@ -149,7 +149,7 @@ class FolderConnection:
                 self._turn.notify_all()
 
     def _acquire(self, name: str, write: bool) -> bool:
-        """Get the folder from the other processes; what one of them wrote is opened again."""
+        """Lock the folder against other processes; reopen it if one of them wrote."""
         self._lock.acquire(EXCLUSIVE if write else SHARED)
         try:
             if not write and not (self._is_current() and name in self._loaded):
@@ -164,11 +164,11 @@ class FolderConnection:
 
     def _release(self) -> None:
         if self._lock.mode == EXCLUSIVE:
-            self._seen = self._lock.noted()
+            self._seen = self._lock.read_note()
         self._lock.release()
 
     def _is_current(self) -> bool:
-        return self._client is not None and self._seen == self._lock.noted()
+        return self._client is not None and self._seen == self._lock.read_note()
 
     # ── the client
 
@@ -184,7 +184,7 @@ class FolderConnection:
             system.stop()
 
     def _load(self, name: str) -> None:
-        """Chroma takes what its log has beyond a graph into it at the first call, and may save it then."""
+        """Load a collection. On the first call Chroma adds entries of its log to the graph, and may save it."""
         from chromadb.errors import NotFoundError
 
         options = self._endpoint.options
@@ -198,11 +198,11 @@ class FolderConnection:
 
 
 def _client(folder: Path) -> tuple[object, object]:
-    """Chroma in this process, and not shared: its own registry of open folders would not let go of one."""
+    """Open Chroma without its registry of open folders, which would never release this one."""
     from chromadb.api import ServerAPI
     from chromadb.config import Settings, System
 
-    make: Any = Settings  # a file .env beside a program is none of our settings
+    make: Any = Settings  # ignore a file .env in the working directory
     settings = make(
         _env_file=None,
         chroma_api_impl="chromadb.api.rust.RustBindingsAPI",

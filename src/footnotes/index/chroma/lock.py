@@ -1,4 +1,4 @@
-"""The lock between processes that use one Chroma folder: many may read, or one may write."""
+"""The lock between processes that use one Chroma folder: many readers or one writer."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _NOTE_BYTES = 16
 
 
 class FolderLock:
-    """Held by a process, for any number of its threads; used by one thread at a time.
+    """Held by a process for any number of its threads; used by one thread at a time.
 
-    Who waits holds the gate, through which all must pass: readers who come later do not overtake a writer. In the file
-    of the lock is a note that changes with every writing.
+    A waiting process holds a gate that all must pass, so later readers do not overtake a writer. The lock file contains
+    a note that changes with every write.
     """
 
     def __init__(self, folder: Path, shown: str, seconds: float) -> None:
@@ -28,10 +28,10 @@ class FolderLock:
         self._lock = self._gate = -1
         self.mode = FREE
         self.since = 0.0
-        """When it was acquired last."""
+        """The time of the last acquisition."""
 
     def acquire(self, mode: int) -> None:
-        """Take the lock, or change it for another kind, during which it is free for a moment."""
+        """Acquire the lock, or change its mode, which releases it for a moment."""
         self._open()
         self.release()
         deadline = time.monotonic() + self._seconds
@@ -48,11 +48,11 @@ class FolderLock:
             self.mode = FREE
 
     def note(self) -> None:
-        """Say that something is being written; before it is, for one that dies in the middle has written too."""
+        """Record that a write begins. It is recorded before the write, because a writer may die in the middle."""
         os.pwrite(self._lock, os.urandom(_NOTE_BYTES), 0)
 
-    def noted(self) -> bytes:
-        """What the last who wrote said, and which file it was."""
+    def read_note(self) -> bytes:
+        """Return the last writer's note and the identity of the database file."""
         try:
             number = str((self._folder / _FILE).stat().st_ino)
         except OSError:

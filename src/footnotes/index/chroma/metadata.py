@@ -1,8 +1,8 @@
-"""Metadata as Chroma keeps it, and back without loss.
+"""Converts metadata to Chroma's form and back without loss.
 
-Chroma knows names with a text, a number or a truth value each. Nested objects become dotted names; what it would lose
-(null, lists, empty objects, numbers beyond 64 bits or with many digits) becomes JSON behind `json:`; names that it or
-we reserve are escaped: `~` and four hexadecimal digits stand for a character, a `~` alone for an empty name.
+Chroma has names with one text, number or boolean each. Nested objects become dotted names; values that it would lose
+(null, lists, empty objects, numbers beyond 64 bits or with many digits) become JSON after `json:`. Names that Chroma
+or we reserve are escaped: `~` and four hexadecimal digits stand for a character, a single `~` for an empty name.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from footnotes.types import JsonValue, Metadata
 Flat: TypeAlias = dict[str, "str | int | float | bool"]
 
 OWN = "_"
-"""Names that begin so are ours: `_document`, `_seq`, `_facets`."""
+"""The prefix of our own names: `_document`, `_seq`, `_facets`."""
 _JSON = "json:"
 _RESERVED = re.compile(r"[#$_]|chroma:")
 _SPECIAL = re.compile(r"[~.\ud800-\udfff]")
@@ -27,11 +27,11 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _ESCAPED = re.compile(r"~([0-9a-f]{4})")
 _MOST_INTEGER = 2**63
 _SAFE_DIGITS, _SAFE_EXPONENT = 15, 22
-"""A number of so few digits, and the power of ten it is multiplied with, are both exact in a float."""
+"""A number within both limits is exact in a float, and so is the power of ten it is multiplied by."""
 
 
 def flattened(metadata: Metadata) -> Flat:
-    """The metadata as names with plain values; raises `ValueError` for numbers that JSON does not know."""
+    """Convert metadata to names with plain values. Raises `ValueError` on numbers that JSON does not have."""
     flat: Flat = {}
     for name, value in metadata.items():
         _flatten(_reserved(_escape(name)), value, flat)
@@ -39,7 +39,7 @@ def flattened(metadata: Metadata) -> Flat:
 
 
 def restored(flat: Mapping[str, object]) -> dict[str, JsonValue]:
-    """The metadata that was flattened; names of our own are left out."""
+    """Restore flattened metadata, without our own names."""
     metadata: dict[str, JsonValue] = {}
     for name, value in flat.items():
         if name.startswith(OWN):
@@ -73,7 +73,7 @@ def _encode(value: JsonValue) -> str | int | float | bool:
 
 
 def _survives(value: float) -> bool:
-    """Whether Chroma reads the number as it was written; the last digit of longer ones it gets wrong."""
+    """Return whether Chroma reads a number back unchanged; it gets the last digit of longer ones wrong."""
     if not math.isfinite(value):
         return False
     _, digits, exponent = Decimal(repr(value)).as_tuple()
@@ -91,7 +91,7 @@ def _escape(name: str) -> str:
 
 
 def _reserved(name: str) -> str:
-    """A first name that Chroma or we would take for something else, made harmless."""
+    """Escape a top-level name that Chroma or we reserve."""
     return _code(name[0]) + name[1:] if _RESERVED.match(name) else name
 
 

@@ -1,4 +1,4 @@
-"""A Chroma behind HTTP: one client for all threads, that gives up in time."""
+"""Chroma over HTTP: one client for all threads, with a timeout."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COOLING_SECONDS = 5.0
 
 
 class ServerConnection:
-    """Calls pass unless the server did not answer a moment ago: a dead one costs one timeout, then nothing."""
+    """Lets calls pass unless the server has just failed to answer: a dead server costs one timeout, then nothing."""
 
     def __init__(self, endpoint: Endpoint, *, cooling: float = COOLING_SECONDS) -> None:
         self._endpoint = endpoint
@@ -27,7 +27,7 @@ class ServerConnection:
 
     @contextmanager
     def reading(self, name: str) -> Iterator[object]:
-        """The client for one call or two. `name` is the collection that is meant."""
+        """Lend the client for one or two calls. `name` is the collection to use."""
         self._circuit.enter()
         try:
             with translated(self._endpoint.shown, self._endpoint.secrets):
@@ -36,7 +36,7 @@ class ServerConnection:
             self._circuit.failed(error.message)
             raise
         except BaseException:
-            self._circuit.succeeded()  # it answered, if only with a refusal
+            self._circuit.succeeded()  # it answered, even if with a refusal
             raise
         self._circuit.succeeded()
 
@@ -49,7 +49,7 @@ class ServerConnection:
                 self._client = None
 
     def sweep(self) -> bool:
-        """The files are the server's: what was removed stays in them until its owner runs `chroma vacuum`."""
+        """Return False: the server's owner must run `chroma vacuum` to purge deleted data from its files."""
         return False
 
     def _connect(self) -> object:
@@ -60,12 +60,12 @@ class ServerConnection:
 
 
 def _client(endpoint: Endpoint) -> object:
-    """The official client, with a session of our own: its own waits for ever, and asks proxies for loopback."""
+    """Return the official client with our own session: its own has no timeout, and uses proxies for loopback."""
     import httpx
     from chromadb.api import ServerAPI
     from chromadb.config import Settings, System
 
-    make: Any = Settings  # a file .env beside a program is none of our settings
+    make: Any = Settings  # ignore a file .env in the working directory
     settings = make(
         _env_file=None,
         chroma_api_impl="chromadb.api.fastapi.FastAPI",

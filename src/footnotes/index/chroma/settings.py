@@ -1,4 +1,4 @@
-"""Where a Chroma is and how it is to be used: the settings `index`, `index_legs` and `index_options`, checked."""
+"""Parses and checks Chroma's settings: `index`, `index_legs` and `index_options`."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _KIND = Kind("Chroma", {"chroma": ("http", 8000), "chroma+https": ("https", 443)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """`index_options` for Chroma. What concerns the graph is applied when a collection is made."""
+    """`index_options` for Chroma. Options of the graph apply when a collection is created."""
 
     tenant: str = "default_tenant"  # Chroma's own tenant, which must exist
     database: str = "default_database"  # Chroma's own database in it, which must exist
     auth_header: str = "Authorization"  # the header that carries index_api_key; x-chroma-token for Chroma Cloud
     batch: int = 500  # chunks sent at once
-    ef_construction: int = 128  # candidates looked at when a chunk is put into the graph
+    ef_construction: int = 128  # candidates considered when a chunk is added to the graph
     max_neighbors: int = 16  # edges of a chunk in the graph
-    ef_search: int = 256  # candidates looked at in a search of the graph
+    ef_search: int = 256  # candidates considered in a search of the graph
 
 
 _MOST: Mapping[str, int] = {"batch": 5_000, "ef_construction": 4_096, "max_neighbors": 256, "ef_search": 10_000}
@@ -38,7 +38,7 @@ _LEAST: Mapping[str, int] = {"batch": 1, "ef_construction": 4, "max_neighbors": 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A Chroma's address, taken apart: a server's `url`, or a `folder`. What is secret of it is never shown."""
+    """The parsed address of Chroma: a server's `url`, or a `folder`. Secrets in it are never shown."""
 
     shown: str
     prefix: str
@@ -51,7 +51,7 @@ class Endpoint:
 
 
 def endpoint_of(settings: Settings) -> Endpoint:
-    """The address in the settings; opens nothing."""
+    """Parse the address in the settings, without connecting."""
     check_legs(settings, "Chroma", LEGS)
     check_seconds(settings)
     options = options_of(settings.index_options)
@@ -85,10 +85,9 @@ def _server(settings: Settings, options: Options) -> Endpoint:
 
 
 def _headers(server: Server, key: str, header: str) -> dict[str, str]:
-    """What lets us past whoever guards the server: Chroma 1.x itself asks nobody, a proxy before it may.
+    """Return the login header. Chroma 1.x needs no login, but a proxy in front of it may.
 
-    A bearer token is what most proxies want, `x-chroma-token` what Chroma Cloud does, a user and a password what the
-    rest do.
+    Most proxies expect a bearer token, Chroma Cloud `x-chroma-token`, and the rest a user and a password.
     """
     if not key:
         return dict(server.login)
@@ -101,18 +100,18 @@ def _headers(server: Server, key: str, header: str) -> dict[str, str]:
     return {header: f"Bearer {key}" if header.lower() == "authorization" else key, **server.login}
 
 
-def options_of(given: Mapping[str, Any]) -> Options:
-    """The options, each of its kind and within its bounds."""
-    known = {item.name: item.default for item in dataclasses.fields(Options)}
-    for name, value in given.items():
-        if name not in known:
+def options_of(values: Mapping[str, Any]) -> Options:
+    """Parse the options. Raises on wrong types and values out of bounds."""
+    defaults = {item.name: item.default for item in dataclasses.fields(Options)}
+    for name, value in values.items():
+        if name not in defaults:
             raise ConfigError(
-                f"index_options has no {name!r} for Chroma", remedy=f"Use some of {', '.join(sorted(known))}."
+                f"index_options has no {name!r} for Chroma", remedy=f"Use some of {', '.join(sorted(defaults))}."
             )
-        if type(value) is not type(known[name]):
-            raise ConfigError(f"{name} in index_options must be of the kind {type(known[name]).__name__}")
+        if type(value) is not type(defaults[name]):
+            raise ConfigError(f"{name} in index_options must be of the kind {type(defaults[name]).__name__}")
         if isinstance(value, int) and not _LEAST[name] <= value <= _MOST[name]:
             raise ConfigError(f"{name} in index_options must be between {_LEAST[name]} and {_MOST[name]}")
         if isinstance(value, str) and not (_HEADER if name == "auth_header" else NAME).fullmatch(value):
             raise ConfigError(f"{name} in index_options has characters that it may not have")
-    return Options(**given)
+    return Options(**values)

@@ -1,4 +1,4 @@
-"""Qdrant serves the dense leg, the lexical one, or both: see `database`."""
+"""Qdrant serves the dense leg, the lexical leg, or both: see `database`."""
 
 from footnotes.index.qdrant.database import QdrantDatabase, QdrantIndex
 

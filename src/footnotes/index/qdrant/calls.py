@@ -1,4 +1,4 @@
-"""Calls to one Qdrant: in bounded time, tried again where that helps, and every failure an error of our own."""
+"""Calls to one Qdrant server, with timeouts, retries where they help, and every failure as one of our errors."""
 
 from __future__ import annotations
 
@@ -34,32 +34,32 @@ T = TypeVar("T")
 
 CONNECT_SECONDS = 3.0
 COOLING_SECONDS = 5.0
-"""After a call that found nobody, the next ones fail at once for so long."""
+"""For this time after an unanswered call, further calls fail at once."""
 WRITE_ATTEMPTS = 4
 FIRST_WAIT, LONGEST_WAIT = 0.2, 5.0
 CONNECTIONS = 64
 MAX_BODY = 64 * 1024 * 1024
-"""No answer that is asked for here is as large."""
+"""No expected response is this large."""
 _BEGAN = "footnotes.began"
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What went wrong in one try."""
+    """The failure of one attempt."""
 
     error: IndexFailed
     silent: bool = False
-    """Nobody answered, as against an answer that says no."""
+    """The server did not answer at all; otherwise it answered with an error."""
     cut: bool = False
-    """The connection broke: all that were kept open do so once when a server is started again."""
+    """The connection broke: a server that restarts breaks all kept connections at once."""
     late: bool = False
-    """It did not answer in time: another try would wait as long again."""
+    """The response timed out: another attempt would wait as long again."""
     pause: float | None = None
-    """The seconds the server asked to wait."""
+    """The seconds that the server asked to wait."""
 
 
 class Calls:
-    """The connection, made at the first call. Safe to share between threads."""
+    """The connection, opened by the first call. Safe to share between threads."""
 
     def __init__(self, endpoint: Endpoint, grpc_port: int = 0, *, sleep: Callable[[float], None] = time.sleep) -> None:
         self.endpoint = endpoint
@@ -71,11 +71,11 @@ class Calls:
         self._opening = threading.Lock()
 
     def read(self, call: Callable[[QdrantClient], T]) -> T:
-        """What a search waits for: one try, and one more at once where only a kept connection was gone."""
+        """Make a call that a search waits for: one attempt, and a second only if a kept connection broke."""
         return self._attempt(call, lambda fault, attempt: fault.cut and attempt == 1)
 
     def write(self, call: Callable[[QdrantClient], T]) -> T:
-        """What may take a while, and may be done twice: tried again with longer and longer waits."""
+        """Make a call that may take a while and is safe to repeat: retried with growing delays."""
         return self._attempt(call, self._wait)
 
     def close(self) -> None:
@@ -85,13 +85,13 @@ class Calls:
                 self._client = None
 
     def failed(self, kind: type[IndexFailed], what: str) -> IndexFailed:
-        """An error that says where."""
+        """Build an error that names the server."""
         return kind(f"{self.name} {what}")
 
     def strange(self) -> IndexFailed:
         return self.failed(IndexUnavailable, "answered with something that is not from a Qdrant")
 
-    # ── tries
+    # ── attempts
 
     def _attempt(self, call: Callable[[QdrantClient], T], again: Callable[[Fault, int], bool]) -> T:
         self._circuit.enter()
@@ -114,17 +114,17 @@ class Calls:
 
     def _count(self, fault: Fault) -> None:
         if fault.silent:
-            # One that takes its time is left alone for longer: each try costs somebody all of that time.
+            # A slow server gets a longer pause, because each attempt costs a caller the whole timeout.
             cooling = max(COOLING_SECONDS, 3 * self.endpoint.seconds) if fault.late else None
             self._circuit.failed(fault.error.message, cooling=cooling)
         else:
             self._circuit.succeeded()
 
     def _wait(self, fault: Fault, attempt: int) -> bool:
-        """As long as the server asked for, or longer each time with full jitter; False when it is no use."""
+        """Wait as long as the server asked, or with growing delays and full jitter; False if a retry cannot help."""
         if attempt >= WRITE_ATTEMPTS or fault.late or not isinstance(fault.error, IndexUnavailable):
             return False
-        wait = backoff(attempt + 1, asked=fault.pause, first=FIRST_WAIT)
+        wait = backoff(attempt + 1, retry_after=fault.pause, first=FIRST_WAIT)
         self._sleep(min(LONGEST_WAIT, wait))
         return True
 
@@ -143,7 +143,7 @@ class Calls:
                 f"{self.name} needs the package 'qdrant-client', which is not installed",
                 remedy='pip install "footnotes[qdrant]"',
             ) from error
-        # The key goes as a header: given as `api_key` it would be warned of on every plain connection.
+        # The key goes into a header: with `api_key` the client would warn about every unencrypted connection.
         options: dict[str, Any] = {
             "limits": httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS),
             "event_hooks": {"request": [self._prepare], "response": [self._bound]},
@@ -161,10 +161,10 @@ class Calls:
         )
 
     def _prepare(self, request: httpx.Request) -> None:
-        """Times, which the client knows in whole seconds and all alike, and how the answer is to come.
+        """Set timeouts, which the client only takes in whole seconds and alike, and ask for an uncompressed response.
 
-        Uncompressed: compressed answers are written in two pieces, and the second waits until the first is
-        acknowledged, 40 ms on Linux.
+        Qdrant writes compressed responses in two pieces, and the second waits for the acknowledgement of the first, 40
+        ms on Linux.
         """
         seconds = self.endpoint.seconds
         connect = min(CONNECT_SECONDS, seconds)
@@ -173,23 +173,23 @@ class Calls:
         request.headers.update({"accept-encoding": "identity", **tracing.headers()})
 
     def _bound(self, response: httpx.Response) -> None:
-        """The answer in bounded time and memory, however slowly or endlessly it comes."""
+        """Limit time and memory for the response, however slow or endless it is."""
         until = response.request.extensions[_BEGAN] + self.endpoint.seconds
         response.stream = _bounded(response.stream, response.request, until)
 
-    # ── what failed
+    # ── failures
 
     def _fault(self, error: Exception) -> Fault | None:
-        """An error of the client as one of ours; None when it is a mistake of this program."""
+        """Translate the client's error to ours; None if it is a bug of this program."""
         import grpc
         from qdrant_client.common.client_exceptions import QdrantException
         from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
         if isinstance(error, UnexpectedResponse):
-            return Fault(self._of_status(error.status_code or 0, _said(error.content)))
+            return Fault(self._of_status(error.status_code or 0, _message_in(error.content)))
         if isinstance(error, ResponseHandlingException):
             return self._of_connection(error.source)
-        # The client takes any 200 for an answer of Qdrant's, and stumbles over what it finds in it.
+        # The client takes any 200 for a response of Qdrant, and fails on its content.
         if isinstance(
             error, json.JSONDecodeError | UnicodeDecodeError | AssertionError | RecursionError | ForeignResponse
         ):
@@ -213,33 +213,33 @@ class Calls:
         return Fault(self.strange())
 
     def _of_code(self, error: Any) -> Fault:
-        """gRPC says the same in codes of its own."""
-        code, said = error.code().name, error.details() or ""
+        """Translate gRPC's own error codes."""
+        code, message = error.code().name, error.details() or ""
         if code == "UNAVAILABLE":
             return self._silent("cannot be reached")
         if code == "DEADLINE_EXCEEDED":
             return self._late()
-        return Fault(self._of_status(_STATUS_OF_CODE.get(code, 500), said))
+        return Fault(self._of_status(_STATUS_OF_CODE.get(code, 500), message))
 
     def _late(self) -> Fault:
-        said = self.failed(IndexUnavailable, f"did not answer within {self.endpoint.seconds:g} s")
-        return Fault(said, silent=True, late=True)
+        error = self.failed(IndexUnavailable, f"did not answer within {self.endpoint.seconds:g} s")
+        return Fault(error, silent=True, late=True)
 
     def _silent(self, what: str) -> Fault:
         return Fault(self.failed(IndexUnavailable, what), silent=True)
 
-    def _of_status(self, status: int, said: str | None) -> IndexFailed:
+    def _of_status(self, status: int, message: str | None) -> IndexFailed:
         if status in (401, 403):
             return self.failed(IndexRefused, f"refused the key or what it may do ({status})")
         if status == 413:
             return self.failed(IndexFailed, "refused a call because there was too much in it (413)")
-        if said is None:
+        if message is None:
             return self.failed(IndexUnavailable, f"answered {status}, and not as a Qdrant would")
-        return self.failed(*_classify(status, said, redact(said, self.endpoint.secrets)))
+        return self.failed(*_classify(status, message, redact(message, self.endpoint.secrets)))
 
 
 def _bounded(stream: Any, request: httpx.Request, until: float) -> Any:
-    """The pieces of a body, until there are too many or they took too long."""
+    """Yield the pieces of a body, up to a size and a time."""
     import httpx
 
     class Bounded(httpx.SyncByteStream):
@@ -259,14 +259,14 @@ def _bounded(stream: Any, request: httpx.Request, until: float) -> Any:
     return Bounded()
 
 
-def _classify(status: int, said: str, quoted: str) -> tuple[type[IndexFailed], str]:
-    if status == 409 or "already exists" in said:
+def _classify(status: int, message: str, quoted: str) -> tuple[type[IndexFailed], str]:
+    if status == 409 or "already exists" in message:
         return IndexForeign, f"has something else of that name: {quoted}"
-    if status == 404 and "ollection" in said:
+    if status == 404 and "ollection" in message:
         return IndexMissing, f"has no such collection: {quoted}"
-    if "Not existing vector name" in said:
+    if "Not existing vector name" in message:
         return IndexForeign, f"has a collection of that name that is not ours: {quoted}"
-    if "imension error" in said:
+    if "imension error" in message:
         return IndexMismatch, f"holds vectors of another length: {quoted}"
     if status >= 500 or status == 429:
         return IndexUnavailable, f"failed with {status}: {quoted}"
@@ -284,8 +284,8 @@ _STATUS_OF_CODE = {
 }
 
 
-def _said(content: bytes) -> str | None:
-    """The sentence in the server's answer; None where it does not look like one of Qdrant's."""
+def _message_in(content: bytes) -> str | None:
+    """Return the message in the server's response; None if it does not look like one of Qdrant's."""
     try:
         status = json.loads(content)["status"]
         return str(status["error"])

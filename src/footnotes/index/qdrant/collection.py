@@ -1,6 +1,6 @@
-"""A collection of a Qdrant: made as the options say, marked as ours, and checked before anything is put into it.
+"""A collection in Qdrant: created with the options, marked as ours, and checked before every first use.
 
-There is one for each embedding model, for all tenants and libraries: the way Qdrant asks for when tenants are many.
+There is one per embedding model, for all tenants and libraries: Qdrant recommends this for many tenants.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from qdrant_client import models
 
 MARK: Mapping[str, object] = {"footnotes": {"format": 1}}
-"""What the collection itself says of its owner; servers before 1.16 cannot keep it, and its points tell instead."""
+"""The mark of our collections. Servers before 1.16 cannot store it; then the points tell whose they are."""
 
 
 class Collections:
-    """The collections of one connection; each is made and checked once."""
+    """The collections of one connection; each is created and checked once."""
 
     def __init__(self, calls: Calls, options: Options) -> None:
         self._calls = calls
@@ -34,7 +34,7 @@ class Collections:
         return f"{self._calls.endpoint.prefix}-{scope.model}"
 
     def ready(self, scope: Scope) -> None:
-        """There it is, and ours, with all its indexes. Several processes may do this at once."""
+        """Ensure that the collection exists, is ours and has all indexes. Several processes may do this at once."""
         name = self.name(scope)
         if name in self._checked:
             return
@@ -49,7 +49,7 @@ class Collections:
         self._checked.add(name)
 
     def forget(self, scope: Scope) -> None:
-        """It may be gone or another's by now: look again."""
+        """Check again next time: the collection may be gone or replaced."""
         self._checked.discard(self.name(scope))
 
     def _info(self, name: str) -> models.CollectionInfo | None:
@@ -58,10 +58,10 @@ class Collections:
         except IndexMissing:
             return None
 
-    # ── made
+    # ── creation
 
     def _create(self, name: str, scope: Scope) -> models.CollectionInfo:
-        # There already: another process was quicker, or an answer was lost. Whose it is is checked like any other's.
+        # It exists if another process was quicker or a response was lost; then it is checked like any other.
         with suppress(IndexForeign):
             self._calls.write(lambda client: client.create_collection(name, **_shape(self._options, scope.dimensions)))
         info = self._info(name)
@@ -70,7 +70,7 @@ class Collections:
         return info
 
     def _add_indexes(self, name: str, info: models.CollectionInfo) -> None:
-        """The fields that filters test. Made in an empty collection they cost nothing; doing it twice is harmless."""
+        """Index the fields that filters test. This is free in an empty collection, and safe to repeat."""
         for field, schema in _indexed().items():
             if field not in info.payload_schema:
                 self._calls.write(
@@ -79,7 +79,7 @@ class Collections:
                     )
                 )
 
-    # ── checked
+    # ── checks
 
     def _check_shape(self, name: str, info: models.CollectionInfo, scope: Scope) -> None:
         vectors, sparse = info.config.params.vectors, info.config.params.sparse_vectors or {}
@@ -96,7 +96,7 @@ class Collections:
             raise self._calls.failed(IndexMismatch, f"weighs words in the collection {name} by itself")
 
     def _check_mark(self, name: str, info: models.CollectionInfo) -> None:
-        """Marked, or filled by us on a server that keeps no marks, or empty and of our shape: then it is taken."""
+        """Accept a collection with our mark, or with our points if the server has no marks; mark an empty one."""
         if "footnotes" in (getattr(info.config, "metadata", None) or {}):
             return
         if not self._has(name, []):
@@ -105,30 +105,30 @@ class Collections:
             raise self._calls.failed(IndexForeign, f"has a collection {name} that Footnotes did not fill")
 
     def _has(self, name: str, must: list[Any], *, but: list[Any] | None = None) -> bool:
-        """Whether there is any such point."""
+        """Return whether such a point exists."""
         from qdrant_client import models
 
-        wanted = models.Filter(must=must, must_not=but or [])
+        condition = models.Filter(must=must, must_not=but or [])
         found = self._calls.write(
-            lambda client: client.scroll(name, wanted, limit=1, with_payload=False, with_vectors=False)
+            lambda client: client.scroll(name, condition, limit=1, with_payload=False, with_vectors=False)
         )
         return bool(found[0])
 
 
 def _shape(options: Options, dimensions: int) -> dict[str, Any]:
-    """What a new collection is made with."""
+    """Return the parameters of a new collection."""
     from qdrant_client import models
 
-    # No modifier: Qdrant would count how rare a word is over the whole collection, that is in the documents of all
-    # tenants, which is wrong for each of them and tells each about the others. The store weighs words by what the
-    # tenant has itself.
+    # No modifier: Qdrant would count how rare a word is over the whole collection, that is over the documents of all
+    # tenants. That is wrong for each tenant and tells each about the others. The store weighs words by the tenant's
+    # own documents.
     sparse = models.SparseVectorParams(index=models.SparseIndexParams(on_disk=options.on_disk))
     dense = models.VectorParams(size=dimensions, distance=models.Distance.COSINE, on_disk=options.on_disk)
     return {
         "vectors_config": {DENSE: dense},
         "sparse_vectors_config": {LEXICAL: sparse},
-        # No search crosses tenants, and a graph across them (m) could be spared. It is quicker made with it all the
-        # same: where it holds a tenant together already, no edges for that tenant (payload_m) are added.
+        # No search crosses tenants, so a graph across them (m) seems unnecessary. Building is still faster with it:
+        # where it already connects a tenant, no edges for that tenant (payload_m) are added.
         "hnsw_config": models.HnswConfigDiff(
             m=0 if options.tenant_graphs else options.m,
             payload_m=options.m,
@@ -157,7 +157,7 @@ def _quantization(name: str) -> models.ScalarQuantization | models.BinaryQuantiz
 
 
 def _indexed() -> dict[str, object]:
-    """Every field a filter names: a server may be set up to refuse filters over others."""
+    """Return every field that filters use: servers may be configured to reject filters on other fields."""
     from qdrant_client import models
 
     keyword, integer = models.KeywordIndexType.KEYWORD, models.IntegerIndexType.INTEGER

@@ -1,12 +1,12 @@
-"""A Qdrant that serves the dense leg, the lexical one, or both.
+"""A Qdrant database that serves the dense leg, the lexical leg, or both.
 
-`index = "qdrant://host:6333"` names it, or `qdrant+https://…`; a path behind it is the beginning of the names of
-collections and `footnotes` where there is none. `index_options` are those of `footnotes.index.qdrant.settings.Options`.
+`index = "qdrant://host:6333"` names it, or `qdrant+https://…`; a path after the host is the prefix of collection names,
+by default `footnotes`. `index_options` are those of `footnotes.index.qdrant.settings.Options`.
 
-Everybody's chunks of one embedding model are in one collection, `<prefix>-<model>`, told apart by their payload: every
-search, count and deletion names tenant and generation. Beside them each generation has a mark, a point without vectors
-that says what the generation was filled from and the last change it has seen. An alias `<prefix>.<tenant>` leads those
-who look from outside to the collection that serves. No collection is ever deleted: without tenants it is empty.
+All chunks of one embedding model are in one collection, `<prefix>-<model>`, separated by their payload: every search,
+count and deletion names tenant and generation. Each generation also has a mark, a point without vectors that holds
+the source of the generation and the last change applied. An alias `<prefix>.<tenant>` leads external readers to the
+published collection. Collections are never deleted: without tenants a collection is empty.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class QdrantDatabase:
 
     @classmethod
     def opened(cls, settings: Settings) -> QdrantDatabase:
-        """From the settings; nothing is asked of the network yet."""
+        """Build it from the settings, without network access."""
         need("qdrant_client", "qdrant")
         check_legs(settings, "Qdrant", LEGS)
         options = options_of(settings.index_options)
@@ -77,10 +77,10 @@ class QdrantDatabase:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What an index says of itself."""
+    """The mark of an index."""
 
     fill: str
-    """Drawn again whenever it is filled from the beginning: who began before that must not go on."""
+    """Changes whenever the index is filled from the beginning: a writer that started before must stop."""
     seq: int = 0
 
 
@@ -106,7 +106,7 @@ class QdrantIndex(RemoteIndex):
         return known.seq if known else 0
 
     def refresh(self) -> int:
-        """Searches may ask while another thread fills: what was read before it wrote is not believed after."""
+        """Read the mark. The result is dropped if another thread writes meanwhile, because it may be outdated."""
         writes = self._writes
         mark = self._mark(patient=False)
         with self._guard:
@@ -139,9 +139,9 @@ class QdrantIndex(RemoteIndex):
     # ── writing
 
     def apply(self, changes: Iterable[Change], *, position: int) -> None:
-        """Take changes in, then remember the position. Stopped anywhere, the same changes again make it whole."""
+        """Apply changes, then record the position. If interrupted, applying the same changes again completes it."""
         try:
-            mark = self._begun()
+            mark = self._begin()
             filling = Filling(self._points, self._scope, seq=position, batch=self._options.batch, fresh=mark.seq == 0)
             filling.run(changes)
             self._check_unchanged(mark)
@@ -152,7 +152,7 @@ class QdrantIndex(RemoteIndex):
             raise
 
     def clear(self) -> None:
-        """The mark goes first: what is left when this is stopped counts as nothing."""
+        """Delete the mark first: without it, the rest counts as nothing if this is interrupted."""
         self._remember(None)
         try:
             self._points.drop([mark_id(self._scope)])
@@ -166,7 +166,7 @@ class QdrantIndex(RemoteIndex):
             self._points.drop(within(self._scope, any_key(self._scope, some)))
 
     def compact(self) -> None:
-        """Nothing: a server rewrites its files by itself, once a fifth of one is removed."""
+        """Do nothing: the server rewrites its files by itself, once a fifth of one is removed."""
 
     def promote(self) -> None:
         """Switch the tenant's alias to this collection, in one step."""
@@ -182,8 +182,8 @@ class QdrantIndex(RemoteIndex):
 
     # ── the mark
 
-    def _begun(self) -> Mark:
-        """The mark to go on from; where there is none, the index is emptied and a new one drawn."""
+    def _begin(self) -> Mark:
+        """Return the mark to continue from. Without one, empty the index and create a new mark."""
         mark = self._mark(patient=True)
         known, asked = self._known, self._asked
         if known and known.seq and (mark is None or mark.fill != known.fill):
@@ -199,7 +199,7 @@ class QdrantIndex(RemoteIndex):
         return mark
 
     def _check_unchanged(self, mark: Mark) -> None:
-        """Nobody emptied the index meanwhile: what was sent before would be missing, and nobody would know."""
+        """Raise if another process emptied the index meanwhile: points sent before would be missing unnoticed."""
         now = self._mark(patient=True)
         if now is None or now.fill != mark.fill:
             raise self._calls.failed(
@@ -207,10 +207,10 @@ class QdrantIndex(RemoteIndex):
             )
 
     def _mark(self, *, patient: bool) -> Mark | None:
-        """As the database has it; None where it is missing or another's."""
-        tried = self._calls.write if patient else self._calls.read
+        """Return the mark in the database; None if it is missing or has another identity."""
+        call = self._calls.write if patient else self._calls.read
         try:
-            found = tried(lambda client: client.retrieve(self._name, [mark_id(self._scope)], with_payload=True))
+            found = call(lambda client: client.retrieve(self._name, [mark_id(self._scope)], with_payload=True))
         except IndexMissing:
             return None
         payload = (found[0].payload if found else None) or {}
@@ -238,18 +238,18 @@ class QdrantIndex(RemoteIndex):
             self._writes += 1
 
 
-# Changes on their way into a Qdrant: in batches, new points before the old ones go, so that nothing is ever absent.
+# Applies changes in batches: new points are written before old ones are deleted, so nothing is ever missing.
 
 
 PAGE = 10_000
-"""Ids read or deleted at once: a call is over in time, however much there is."""
+"""Ids read or deleted per call, so that each call ends in time."""
 REQUEST_BYTES = 8_000_000
-"""A server takes 32 MB at once."""
+"""The limit for one request; a server accepts 32 MB."""
 DOCUMENTS = 500
 
 
 class Points:
-    """The points of one collection, written with the options' ordering and waited for."""
+    """The points of one collection. Writes use the configured ordering and wait for completion."""
 
     def __init__(self, calls: Calls, collection: str, ordering: str) -> None:
         self.calls = calls
@@ -262,25 +262,25 @@ class Points:
         order = models.WriteOrdering(self._ordering)
         self.calls.write(lambda client: client.upsert(self.collection, points, wait=True, ordering=order))
 
-    def drop(self, chosen: list[str] | models.Filter) -> None:
+    def drop(self, target: list[str] | models.Filter) -> None:
         from qdrant_client import models
 
         order = models.WriteOrdering(self._ordering)
         selector: Any = (
-            models.PointIdsList(points=list(chosen))
-            if isinstance(chosen, list)
-            else models.FilterSelector(filter=chosen)
+            models.PointIdsList(points=list(target))
+            if isinstance(target, list)
+            else models.FilterSelector(filter=target)
         )
         self.calls.write(lambda client: client.delete(self.collection, selector, wait=True, ordering=order))
 
-    def pages(self, wanted: models.Filter, size: int = PAGE) -> Iterator[list[str]]:
-        """The ids of all points that pass the filter, some at a time."""
+    def pages(self, condition: models.Filter, size: int = PAGE) -> Iterator[list[str]]:
+        """Yield the ids of all points that match the filter, page by page."""
         offset: Any = None
         while True:
             start = offset
             found, offset = self.calls.write(
                 lambda client, start=start: client.scroll(  # type: ignore[misc]
-                    self.collection, wanted, limit=size, offset=start, with_payload=False, with_vectors=False
+                    self.collection, condition, limit=size, offset=start, with_payload=False, with_vectors=False
                 )
             )
             if found:
@@ -288,16 +288,16 @@ class Points:
             if offset is None:
                 return
             if offset == start:
-                raise self.calls.strange()  # the same page without end
+                raise self.calls.strange()  # the same page forever
 
-    def drop_all(self, wanted: models.Filter) -> None:
-        """Every point that passes the filter, some at a time."""
-        for page in self.pages(wanted):
+    def drop_all(self, condition: models.Filter) -> None:
+        """Delete every point that matches the filter, page by page."""
+        for page in self.pages(condition):
             self.drop(page)
 
 
 class Filling:
-    """One run of changes. `fresh` when nothing of the index was there before: then there is nothing to take out."""
+    """One run of changes. `fresh` means the index was empty before, so there are no old points to delete."""
 
     def __init__(self, points: Points, scope: Scope, *, seq: int, batch: int, fresh: bool) -> None:
         self._points = points
@@ -308,7 +308,7 @@ class Filling:
         self._waiting: list[models.PointStruct] = []
         self._bytes = 0
         self._current: dict[int, set[str]] = {}
-        """The documents whose old points are to go, and the ids of those to stay."""
+        """The documents whose old points must be deleted, and the ids of points to keep."""
         self._kept = 0
 
     def run(self, changes: Iterable[Change]) -> None:
@@ -321,14 +321,14 @@ class Filling:
     def _take(self, change: Change) -> None:
         if change.document in self._current:
             self._settle()
-        kept: set[str] = set()
+        ids: set[str] = set()
         for entry in change.entries:
             point = point_of(self._scope, entry, change.seq)
-            kept.add(str(point.id))
+            ids.add(str(point.id))
             self._add(point, _size(entry))
         if self._seen is None or change.document in self._seen:
-            self._current[change.document] = kept
-            self._kept += len(kept)
+            self._current[change.document] = ids
+            self._kept += len(ids)
         else:
             self._seen.add(change.document)
 
@@ -344,18 +344,18 @@ class Filling:
         self._waiting, self._bytes = [], 0
 
     def _settle(self) -> None:
-        """Send what waits, then take out what the documents had before, but nothing a later change brought."""
+        """Send pending points, then delete the documents' old ones, but none that a later change wrote."""
         self._send()
         if self._current:
-            kept = set().union(*self._current.values())
+            ids = set().union(*self._current.values())
             found = within(self._scope, any_document(self._current), not_after(self._seq))
             for page in self._points.pages(found):
-                if stale := [identifier for identifier in page if identifier not in kept]:
+                if stale := [identifier for identifier in page if identifier not in ids]:
                     self._points.drop(stale)
         self._current, self._kept = {}, 0
 
 
 def _size(entry: Entry) -> int:
-    """About how many bytes of JSON it takes."""
-    told = sum(map(len, entry.facets)) + (len(json.dumps(dict(entry.metadata))) if entry.metadata else 0)
-    return 400 + 8 * len(entry.vector) + 30 * len(entry.weights) + 2 * told
+    """Estimate the size of the entry as JSON, in bytes."""
+    characters = sum(map(len, entry.facets)) + (len(json.dumps(dict(entry.metadata))) if entry.metadata else 0)
+    return 400 + 8 * len(entry.vector) + 30 * len(entry.weights) + 2 * characters

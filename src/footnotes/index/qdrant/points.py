@@ -1,8 +1,8 @@
-"""Chunks as points of a Qdrant, and filters over them. Nothing here asks the network.
+"""Converts chunks to points of Qdrant, and filters to Qdrant's. No network access.
 
-A point's id is half the library's id and the chunk's key, so that libraries may share a collection and keys come back
-without reading anything. Its payload says whose it is (`tenant`, `generation`), what it is part of (`document`), what
-filters test (`facets`), the change it came with (`seq`) and, for others who look, `metadata`.
+A point's id is half the library's id and the chunk's key, so libraries may share a collection, and keys come back
+without reading payloads. The payload holds the owner (`tenant`, `generation`), the document (`document`), the values
+that filters test (`facets`), the change that wrote it (`seq`) and, for external readers, `metadata`.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
 
 DENSE, LEXICAL = "dense", "lexical"
 SHELF = "shelf"
-"""The payload of an index's mark: another name than those of chunks, so that nothing that looks for them finds it."""
+"""The payload field of an index's mark. Chunks do not have this field, so searches for chunks never find a mark."""
 _KEY = (1 << 64) - 1
 DEEPEST = 40
-"""So far values may be inside values; metadata of libraries that were made by older versions may go further."""
+"""The maximum nesting of values; metadata of libraries from older versions may be deeper."""
 
 
 class ForeignResponse(Exception):
-    """An answer that no Qdrant gives that was filled by us."""
+    """A response that Qdrant never gives for data that we wrote."""
 
 
 def point_id(scope: Scope, key: int) -> str:
-    """As `uuid.UUID` would write it, and quicker: filters name thousands."""
+    """Format an id like `uuid.UUID`, but faster: filters contain thousands."""
     half, low = scope.library[:16].lower(), f"{key & _KEY:016x}"
     return f"{half[:8]}-{half[8:12]}-{half[12:]}-{low[:4]}-{low[4:]}"
 
 
 def key_of(identifier: object) -> int:
-    """The chunk's key in a point's id."""
+    """Return the chunk's key in a point's id."""
     try:
         low = uuid.UUID(str(identifier)).int & _KEY
     except ValueError as error:
@@ -49,13 +49,13 @@ def key_of(identifier: object) -> int:
 
 
 def mark_id(scope: Scope) -> str:
-    """The id of the point that says what an index has seen."""
+    """Return the id of the point with an index's mark."""
     name = f"{scope.tenant}/{scope.generation}"
     return str(uuid.UUID(bytes=hashlib.sha256(name.encode()).digest()[:16]))
 
 
 def point_of(scope: Scope, entry: Entry, seq: int) -> models.PointStruct:
-    """One chunk."""
+    """Convert one chunk."""
     from qdrant_client import models
 
     vectors: dict[str, Any] = {}
@@ -81,9 +81,9 @@ def sparse_of(weights: Weights) -> models.SparseVector:
 
 
 def sayable(value: object, levels: int = DEEPEST) -> Any:
-    """The value as JSON can say it: files may have names that are no text, and numbers may be none.
+    """Make a value valid JSON: file names may be invalid Unicode, and numbers may be NaN or infinite.
 
-    What is nested too deep is left out: neither the client nor the server could read the rest with it.
+    Values nested too deeply are dropped: with them, client and server could not read the rest.
     """
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "replace").decode()
@@ -104,7 +104,7 @@ def sayable(value: object, levels: int = DEEPEST) -> Any:
 
 
 def within(scope: Scope, *more: models.Condition) -> models.Filter:
-    """Only this tenant's chunks of this generation, whatever else is asked for."""
+    """Restrict conditions to this tenant's chunks of this generation."""
     from qdrant_client import models
 
     return models.Filter(must=[equals("tenant", scope.tenant), equals("generation", scope.generation), *more])
@@ -141,7 +141,7 @@ def is_empty(field: str) -> models.Condition:
 
 
 def not_after(seq: int) -> models.Condition:
-    """What came with this change or one before."""
+    """Match points written by this change or an earlier one."""
     from qdrant_client import models
 
     return models.FieldCondition(key="seq", range=models.Range(lte=seq))

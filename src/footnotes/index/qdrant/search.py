@@ -1,4 +1,4 @@
-"""Searches of one index: what passes a filter, and nothing else, whichever way the filter can be said."""
+"""Searches one index and returns only what passes the filter, whether or not Qdrant can express the filter."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
     from qdrant_client import QdrantClient, models
 
 Asked: TypeAlias = "Callable[[int, list[Any], bool], Found]"
-"""A search, given the limit, the conditions and whether every point that passes them is to be compared."""
+"""A search, given the limit, the conditions, and whether to compare every matching point exactly."""
 
 NAMED_MOST = 20_000
-"""A filter that lets so many chunks through is sent as their ids; 800 kB."""
+"""A filter of up to this many chunks is sent as their ids; 800 kB."""
 EXACT_MOST = 10_000
-"""As few are all compared: the graph is made for tenants, and may miss some of a small part of one."""
+"""Up to this many chunks are all compared: the graph spans a tenant, and may miss some of a small subset."""
 WIDER = (4, 32)
-"""How many times the limit is asked for where what is not allowed is dropped afterwards."""
+"""Multiples of the limit to request when results outside the filter are dropped afterwards."""
 WIDEST = 10_000
 SCROLLED = 1_000
 
 
 class Search:
-    """Asks one collection, always within one scope."""
+    """Searches one collection, always within one scope."""
 
     def __init__(self, calls: Calls, collection: str, scope: Scope, options: Options) -> None:
         self._calls = calls
@@ -49,12 +49,12 @@ class Search:
         self._options = options
 
     def nearest(self, vector: Vector, limit: int, allowed: Allowed | None) -> Found:
-        """By cosine."""
+        """Search by cosine."""
         query = np.asarray(vector, dtype=np.float32).tolist()
         return self._best(lambda width, more, exact: self._query(query, DENSE, width, more, exact), limit, allowed)
 
     def words(self, weights: Weights, limit: int, allowed: Allowed | None) -> Found:
-        """By the inner product of weights, which is exact always."""
+        """Search by the inner product of weights, which is always exact."""
         if not weights:
             return Found()
         query = sparse_of(weights)
@@ -63,7 +63,7 @@ class Search:
         )
 
     def scores(self, weights: Weights, keys: Sequence[int]) -> dict[int, float]:
-        """That product for given chunks, and none where it is zero."""
+        """Return the inner products of given chunks, without zeros."""
         if not weights or not keys:
             return {}
         query = sparse_of(weights)
@@ -71,16 +71,16 @@ class Search:
         return {key: score for key, score in zip(found.keys, found.scores, strict=True) if score}
 
     def having(self, facets: Sequence[str], limit: int, allowed: Allowed | None) -> list[int]:
-        """Chunks with any of the facets, in the order of their keys."""
-        if not facets or limit < 1 or _lets_nothing_through(allowed):
+        """Return chunks with any of the facets, in key order."""
+        if not facets or limit < 1 or (allowed is not None and allowed.is_empty):
             return []
-        wanted = within(self._scope, any_facet(facets), *self._said(allowed))
-        checked = allowed if allowed is not None and allowed.listed else None
+        condition = within(self._scope, any_facet(facets), *self._conditions(allowed))
+        filtering = allowed if allowed is not None and allowed.listed else None
         found: list[int] = []
         offset: object = None
         while len(found) < limit:
-            keys, offset = self._scroll(wanted, offset, limit if checked is None else max(limit, SCROLLED))
-            found.extend(keys if checked is None else _among(Found(keys, [0.0] * len(keys)), checked.keys).keys)
+            keys, offset = self._scroll(condition, offset, limit if filtering is None else max(limit, SCROLLED))
+            found.extend(keys if filtering is None else _among(Found(keys, [0.0] * len(keys)), filtering.keys).keys)
             if offset is None:
                 break
         return found[:limit]
@@ -88,20 +88,20 @@ class Search:
     # ── filters
 
     def _best(self, ask: Asked, limit: int, allowed: Allowed | None) -> Found:
-        if limit < 1 or _lets_nothing_through(allowed):
+        if limit < 1 or (allowed is not None and allowed.is_empty):
             return Found()
         if allowed is None or not allowed.listed:
-            return ask(limit, self._said(allowed), False)
-        said, exact = self._said(allowed), len(allowed.keys) <= EXACT_MOST
-        for width in (limit, *(times * limit for times in WIDER)) if said else (times * limit for times in WIDER):
-            found = ask(min(width, WIDEST), said, exact)
-            kept = _among(found, allowed.keys)
-            if len(kept.keys) >= limit or len(found.keys) < min(width, WIDEST):
-                return Found(kept.keys[:limit], kept.scores[:limit])
+            return ask(limit, self._conditions(allowed), False)
+        conditions, exact = self._conditions(allowed), len(allowed.keys) <= EXACT_MOST
+        for width in (limit, *(times * limit for times in WIDER)) if conditions else (times * limit for times in WIDER):
+            found = ask(min(width, WIDEST), conditions, exact)
+            allowed_hits = _among(found, allowed.keys)
+            if len(allowed_hits.keys) >= limit or len(found.keys) < min(width, WIDEST):
+                return Found(allowed_hits.keys[:limit], allowed_hits.scores[:limit])
         return self._each(ask, limit, allowed.keys.tolist())
 
-    def _said(self, allowed: Allowed | None) -> list[Any]:
-        """The filter as conditions, in facets or in ids; none where both cannot be or are too many."""
+    def _conditions(self, allowed: Allowed | None) -> list[Any]:
+        """Return the filter as conditions on facets or ids; empty if there are no facets and too many ids."""
         if allowed is None:
             return []
         if allowed.facets:
@@ -109,7 +109,7 @@ class Search:
         return [any_key(self._scope, allowed.keys.tolist())] if len(allowed.keys) <= NAMED_MOST else []
 
     def _each(self, ask: Asked, limit: int, keys: Sequence[int]) -> Found:
-        """The best of given chunks: some asked for at a time, all of them compared."""
+        """Return the best of given chunks, comparing all of them in blocks."""
         best: list[tuple[float, int]] = []
         for start in range(0, len(keys), NAMED_MOST):
             some = keys[start : start + NAMED_MOST]
@@ -121,20 +121,20 @@ class Search:
     # ── calls
 
     def _query(self, query: Any, using: str, limit: int, more: list[Any], exact: bool) -> Found:
-        wanted, params = within(self._scope, *more), self._params(using, exact)
+        condition, params = within(self._scope, *more), self._params(using, exact)
 
         def ask(client: QdrantClient) -> Found:
             answer = client.query_points(
                 self._collection,
                 query=query,
                 using=using,
-                query_filter=wanted,
+                query_filter=condition,
                 search_params=params,
                 limit=limit,
                 with_payload=False,
                 with_vectors=False,
             )
-            return _rank(answer.points[:limit])  # more than were asked for are not believed
+            return _rank(answer.points[:limit])  # a server may return more than requested
 
         return self._calls.read(ask)
 
@@ -150,10 +150,10 @@ class Search:
             quantization=quantization if self._options.quantization else None,
         )
 
-    def _scroll(self, wanted: models.Filter, offset: Any, limit: int) -> tuple[list[int], Any]:
+    def _scroll(self, condition: models.Filter, offset: Any, limit: int) -> tuple[list[int], Any]:
         def ask(client: QdrantClient) -> tuple[list[int], object]:
             found, after = client.scroll(
-                self._collection, wanted, limit=limit, offset=offset, with_payload=False, with_vectors=False
+                self._collection, condition, limit=limit, offset=offset, with_payload=False, with_vectors=False
             )
             if after is not None and after == offset:
                 raise ForeignResponse("a page without end")
@@ -169,17 +169,13 @@ def _rank(points: Sequence[Any]) -> Found:
     return Found([key for _, key in ranked], [-score for score, _ in ranked])
 
 
-def _lets_nothing_through(allowed: Allowed | None) -> bool:
-    return allowed is not None and allowed.listed and not len(allowed.keys)
-
-
 def _among(found: Found, keys: Keys) -> Found:
-    """What of it is among sorted keys, whatever the database thinks of the filter."""
-    asked = np.asarray(found.keys, dtype=np.int64)
-    at = np.searchsorted(keys, asked)
-    inside = (at < len(keys)) & (keys[np.minimum(at, len(keys) - 1)] == asked)
-    kept = [(key, score) for key, score, good in zip(found.keys, found.scores, inside, strict=True) if good]
-    return Found([key for key, _ in kept], [score for _, score in kept])
+    """Drop results outside of sorted keys, in case the database applied the filter differently."""
+    found_keys = np.asarray(found.keys, dtype=np.int64)
+    at = np.searchsorted(keys, found_keys)
+    inside = (at < len(keys)) & (keys[np.minimum(at, len(keys) - 1)] == found_keys)
+    pairs = [(key, score) for key, score, good in zip(found.keys, found.scores, inside, strict=True) if good]
+    return Found([key for key, _ in pairs], [score for _, score in pairs])
 
 
 def _above_zero(found: Found) -> Found:

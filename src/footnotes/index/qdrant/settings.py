@@ -1,4 +1,4 @@
-"""Where a Qdrant is and how it is to be used: the settings `index`, `index_legs` and `index_options`, checked."""
+"""Parses and checks Qdrant's settings: `index`, `index_legs` and `index_options`."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ _KIND = Kind(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """`index_options` for Qdrant. What concerns a collection is applied when it is made, and not to one there is."""
+    """`index_options` for Qdrant. Options of a collection apply only when it is created."""
 
     shards: int = 0  # shards of a collection in a cluster; 0 leaves it to the server
     replicas: int = 0  # copies of each shard; 0 leaves it to the server
-    write_consistency: int = 0  # replicas that must have a write before it counts; 0 leaves it to the server
+    write_consistency: int = 0  # replicas that must confirm a write; 0 leaves it to the server
     ordering: str = "weak"  # weak, medium or strong: how writes to replicas are ordered
-    on_disk: bool = False  # vectors, graph and sparse index are read from disk in place of memory
-    payload_on_disk: bool = True  # what is told of each chunk is read from disk; the fields searched by stay in memory
-    quantization: str = ""  # "int8" or "binary": smaller vectors find candidates, the full ones decide
+    on_disk: bool = False  # vectors, graph and sparse index are read from disk instead of memory
+    payload_on_disk: bool = True  # payloads are read from disk; indexed fields stay in memory
+    quantization: str = ""  # "int8" or "binary": smaller vectors find candidates, the full ones score them
     m: int = 16  # edges of a chunk in the graph
-    tenant_graphs: bool = False  # graphs of each large tenant alone and none across: for thousands of small tenants
-    ef_construct: int = 100  # candidates looked at when a chunk is put into the graph
-    search_ef: int = 128  # candidates looked at in a search of the graph
+    tenant_graphs: bool = False  # a graph for each large tenant and none across tenants: for thousands of small tenants
+    ef_construct: int = 100  # candidates considered when a chunk is added to the graph
+    search_ef: int = 128  # candidates considered in a search of the graph
     batch: int = 500  # chunks sent at once
-    grpc_port: int = 0  # port of gRPC, mostly 6334; 0 means that HTTP is used, which is as quick
+    grpc_port: int = 0  # port of gRPC, usually 6334; 0 means HTTP, which is as fast
 
 
 _LEAST: Mapping[str, int] = {"m": 2, "ef_construct": 4, "search_ef": 1, "batch": 1}
@@ -49,7 +49,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A Qdrant's address, taken apart. What is secret of it is never shown."""
+    """The parsed address of a Qdrant. Secrets in it are never shown."""
 
     shown: str
     url: str
@@ -60,7 +60,7 @@ class Endpoint:
 
 
 def endpoint_of(settings: Settings) -> Endpoint:
-    """The address in the settings; opens nothing."""
+    """Parse the address in the settings, without connecting."""
     server = server_of(settings, _KIND)
     if settings.index_api_key:
         check_key(settings.index_api_key)
@@ -70,16 +70,16 @@ def endpoint_of(settings: Settings) -> Endpoint:
     )
 
 
-def options_of(given: Mapping[str, Any]) -> Options:
-    """`index_options`, each checked against its field."""
+def options_of(values: Mapping[str, Any]) -> Options:
+    """Parse `index_options`; each is checked against its field."""
     fields = {one.name: one for one in dataclasses.fields(Options)}
-    for name, value in given.items():
+    for name, value in values.items():
         if name not in fields:
             raise ConfigError(
                 f"index_options has {name!r}, which Qdrant does not know", remedy=f"Known: {', '.join(fields)}."
             )
         _check(name, value, fields[name].default)
-    return Options(**given)
+    return Options(**values)
 
 
 def _check(name: str, value: object, default: object) -> None:

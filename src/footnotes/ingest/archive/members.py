@@ -50,7 +50,7 @@ class ArchiveLimits:
     member_bytes: int
 
     def allowed(self, packed: int) -> int:
-        """How many bytes an archive of a packed size may unpack to."""
+        """Return how many bytes an archive of a packed size may unpack to."""
         return min(self.bytes, max(SMALL_BYTES, packed * MOST_RATIO))
 
 
@@ -71,19 +71,19 @@ class Member:
     def stream(self) -> Iterator[IO[bytes]]:
         assert self.open is not None
         with translate_damage(self.name):
-            opened = self.open()
-            assert opened is not None
-            with opened as stream:
+            member = self.open()
+            assert member is not None
+            with member as stream:
                 yield stream
 
 
 def has_archive_name(name: str) -> bool:
-    """Whether a file name is that of an archive of documents."""
+    """Return whether a file name is the name of an archive of documents."""
     return name.lower().endswith((*_ZIP, *_TAR))
 
 
 def is_archive(path: Path, filename: str) -> bool:
-    """Whether a file is an archive of documents, by its name and its first bytes.
+    """Return whether a file is an archive of documents, by its name and its first bytes.
 
     An Office file is a zip too, but not by its name.
     """
@@ -107,7 +107,7 @@ def list_members(path: Path, filename: str, limits: ArchiveLimits) -> Iterator[M
 
 
 def safe_name(name: str) -> str | None:
-    """A member's name as part of a source; None if it points out of the archive or cannot be printed."""
+    """Return a member's name as part of a source; None if it points out of the archive or is not printable."""
     plain = as_text(name).replace("\\", "/")
     parts = plain.split("/")
     if plain.startswith("/") or _DRIVE.match(plain) or ".." in parts or not plain.isprintable():
@@ -117,7 +117,7 @@ def safe_name(name: str) -> str | None:
 
 @contextmanager
 def translate_damage(name: str) -> Iterator[None]:
-    """Translate every error of reading an archive to one of the tree."""
+    """Translate every error of reading an archive to one of our errors."""
     try:
         yield
     except DocumentError:
@@ -143,10 +143,10 @@ def _zip_members(path: Path, filename: str, limits: ArchiveLimits) -> Iterator[M
 
 def _tar_members(path: Path, filename: str) -> Iterator[Member]:
     with translate_damage(filename), _decompress(path) as raw:
-        counted = _LimitedStream(raw, filename)
-        with tarfile.open(fileobj=cast(Any, counted), mode="r|") as archive:
+        limited = _LimitedStream(raw, filename)
+        with tarfile.open(fileobj=cast(Any, limited), mode="r|") as archive:
             for entry in archive:
-                counted.allow(entry.size + _HEADER_BYTES)
+                limited.allow(entry.size + _HEADER_BYTES)
                 if entry.islnk() or entry.issym():
                     yield Member(entry.name, 0, False, None, f"a link to {as_text(entry.linkname)[:100]}")
                 elif not entry.isreg() and not entry.isdir():

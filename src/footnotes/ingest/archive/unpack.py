@@ -39,7 +39,7 @@ class Batch:
 
 @dataclass(slots=True)
 class _Budget:
-    """The bytes that an archive may still unpack to. Once it is spent, nothing else is read."""
+    """The bytes that an archive may still unpack to. Once they are spent, nothing else is read."""
 
     filename: str
     allowed: int
@@ -110,8 +110,8 @@ class _Reader:
             batch.results.append(Added(source, None, "failed", 0, error.info()))
             target.unlink(missing_ok=True)
             return
-        made = replace(self.archive, path=target, source=source, filename=filename, mime="", renew=False)
-        batch.sources.append(made)
+        member_source = replace(self.archive, path=target, source=source, filename=filename, mime="", renew=False)
+        batch.sources.append(member_source)
 
     def _check(self, member: Member, name: str | None) -> None:
         if name is None:

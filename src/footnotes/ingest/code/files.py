@@ -42,11 +42,11 @@ def source_files(
         return
     top = git.top.resolve()
     entries = [*git.tracked(), *(git.untracked() if untracked else [])]
-    marked = git.find_marked([entry.path for entry in entries])
+    marks = git.find_marked([entry.path for entry in entries])
     for entry in entries:
         path = git.top / entry.path
-        if entry.path in marked:
-            yield Skipped(path, f"{marked[entry.path]}, according to .gitattributes")
+        if entry.path in marks:
+            yield Skipped(path, f"{marks[entry.path]}, according to .gitattributes")
         elif (reason := _reason_by_entry(path, entry, top, avoid)) is not None:
             yield Skipped(path, reason)
         elif os.path.lexists(path):

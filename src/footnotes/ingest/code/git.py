@@ -73,13 +73,13 @@ class Git:
         return cls(folder, Path(os.fsdecode(top.removesuffix(b"\n")))) if top and top.strip() else None
 
     def name(self) -> str:
-        """The last part of the remote's address, else the name of the folder."""
+        """Return the last part of the remote's address, else the name of the folder."""
         address = _text(_run(self.folder, "config", "--local", "--get", "remote.origin.url") or b"").strip()
         last = address.rstrip("/").replace(":", "/").rpartition("/")[2].removesuffix(".git")
         return last or self.top.name
 
     def tracked(self) -> list[Entry]:
-        """The files in the index, below the folder that was opened. A conflict is listed once."""
+        """List the files in the index, below the folder that was opened. A conflict is listed once."""
         listing = _run(self.folder, "ls-files", "-z", "--stage", "--full-name")
         if listing is None:
             raise SourceUnreadable(f"git cannot list the files of {self.folder}", remedy="Check it with `git status`.")
@@ -91,20 +91,20 @@ class Git:
         return list(found.values())
 
     def untracked(self) -> list[Entry]:
-        """Files that are neither tracked nor ignored."""
+        """List files that are neither tracked nor ignored."""
         listing = _run(self.folder, "ls-files", "-z", "--others", "--exclude-standard", "--full-name") or b""
         return [Entry("100644", "", path) for path in _items(listing) if not path.endswith("/")]
 
     def find_marked(self, paths: list[str]) -> dict[str, str]:
-        """Files that .gitattributes marks as generated or vendored, with the mark."""
+        """Find files that .gitattributes marks as generated or vendored, with the mark."""
         names = b"".join(os.fsencode(path) + b"\x00" for path in paths)
         arguments = ("check-attr", "-z", "--stdin", "linguist-generated", "linguist-vendored")
-        items = _items(_run(self.top, *arguments, given=names) or b"")
+        items = _items(_run(self.top, *arguments, data=names) or b"")
         values = zip(items[::3], items[1::3], items[2::3], strict=False)
         return {path: name.removeprefix("linguist-") for path, name, value in values if value in ("set", "true")}
 
     def commit_blobs(self) -> dict[str, str]:
-        """The hash of every file of the commit, by its path."""
+        """Return the hash of every file of the commit, by its path."""
         listing = _run(self.top, "ls-tree", "-r", "-z", "--full-tree", self.commit) if self.commit else b""
         found = {}
         for line in _items(listing or b""):
@@ -113,7 +113,7 @@ class Git:
         return found
 
     def changes(self, since: str) -> list[Change] | None:
-        """The changes since another commit; None if that commit is not in the repository."""
+        """Return the changes since another commit; None if that commit is not in the repository."""
         if not self.commit or not _is_hash(since):
             return None
         diff = ("diff-tree", "-r", "-z", "--name-status", "--find-renames", "--no-ext-diff", "--no-textconv")
@@ -131,7 +131,7 @@ def _changes(items: Iterator[str]) -> Iterator[Change]:
 
 
 def blob_hash(content: bytes, like: str) -> str:
-    """Git's hash of a content, by the same algorithm as the hash `like`."""
+    """Compute git's hash of a content, by the same algorithm as the hash `like`."""
     digest = hashlib.sha256() if len(like) == 64 else hashlib.sha1(usedforsecurity=False)
     digest.update(b"blob %d\x00" % len(content))
     digest.update(content)
@@ -139,7 +139,7 @@ def blob_hash(content: bytes, like: str) -> str:
 
 
 def is_committed(path: Path, blob: str | None) -> bool:
-    """Whether a file equals its commit, apart from line ends."""
+    """Return whether a file equals its commit, apart from line ends."""
     if not blob:
         return False
     try:
@@ -151,14 +151,14 @@ def is_committed(path: Path, blob: str | None) -> bool:
     )
 
 
-def _run(folder: Path, *arguments: str, given: bytes = b"") -> bytes | None:
+def _run(folder: Path, *arguments: str, data: bytes = b"") -> bytes | None:
     """Run git and return its output; None if it fails or takes too long."""
     settings = [each for setting in HARMLESS for each in ("-c", setting)]
     program = _program() or "git"
     try:
         done = subprocess.run(  # noqa: S603 - the program is git itself, the arguments are ours
             [program, "--no-pager", *settings, "-C", str(folder), *arguments],
-            input=given,
+            input=data,
             capture_output=True,
             timeout=SECONDS,
             env={**ENVIRONMENT, "PATH": str(Path(program).parent), "HOME": os.devnull},

@@ -51,7 +51,7 @@ _BY_SHEBANG = {b"node": "javascript", b"sh": "bash"}
 
 
 def language_of(path: str) -> str | None:
-    """The language of a file by its name."""
+    """Detect the language of a file by its name."""
     name = PurePosixPath(path).name.lower()
     return _LANGUAGE_BY_NAME.get(name) or _LANGUAGE_BY_END.get(PurePosixPath(name).suffix)
 

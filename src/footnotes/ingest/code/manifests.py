@@ -13,7 +13,7 @@ _MOST_BYTES = 1_000_000
 
 
 def manifest_entry_points(path: Path) -> list[str]:
-    """`cli:name` for installed commands, `script:name` for scripts; none of a broken file."""
+    """Return `cli:name` for installed commands and `script:name` for scripts; none for a broken file."""
     readers = {"package.json": (json.loads, _package_entries), "pyproject.toml": (tomllib.loads, _pyproject_entries),
                "cargo.toml": (tomllib.loads, _cargo_entries)}  # fmt: skip
     known = readers.get(path.name.lower())

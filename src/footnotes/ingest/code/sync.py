@@ -18,7 +18,7 @@ from footnotes.ingest.code.files import SourceFile, source_files
 from footnotes.ingest.code.git import Change, Git, is_committed
 from footnotes.ingest.code.leave_out import reason_by_content
 from footnotes.ingest.code.manifests import manifest_entry_points
-from footnotes.ingest.ingestor import Ingestor, IngestTarget, made_by
+from footnotes.ingest.ingestor import Ingestor, IngestTarget, program_version
 from footnotes.ingest.names import as_text
 from footnotes.ingest.plan import Plan, Seen
 from footnotes.ingest.sync import FolderSync
@@ -68,7 +68,7 @@ class RepositorySync(FolderSync):
             if isinstance(item, Skipped):
                 self._skipped.append(item)
                 continue
-            with suppress(OSError):  # deleted in the meantime: the next pass sees that
+            with suppress(OSError):  # deleted in the meantime: the next pass handles that
                 now, status = time.time_ns(), item.path.stat()
                 signature = Signature(status.st_size, status.st_mtime_ns, status.st_ctime_ns, now)
                 source = as_text(item.path)
@@ -136,15 +136,15 @@ class RepositorySync(FolderSync):
         self._refresh(plan)
         self._record(self._git.commit if self._git else None)
 
-    def said(self, plan: Plan) -> Iterator[Followed]:
-        yield from (replace(file, **self._rename_fields(file.path)) for file in super().said(plan))
+    def preview(self, plan: Plan) -> Iterator[Followed]:
+        yield from (replace(file, **self._rename_fields(file.path)) for file in super().preview(plan))
 
     def _build_followed(self, added: Added) -> Followed:
         followed = super()._build_followed(added)
         return replace(followed, **self._rename_fields(added.path)) if followed.status == "changed" else followed
 
     def _rename_fields(self, source: str) -> dict[str, Any]:
-        """The fields of `Followed` for a file that was renamed and changed at once."""
+        """Return the fields of `Followed` for a file that was renamed and changed at once."""
         before = next((old for old, new in self._renamed.items() if new == source), None)
         return {"status": "renamed", "before": before} if before else {}
 
@@ -157,7 +157,7 @@ class RepositorySync(FolderSync):
         return NewSource(file.path, source, name, self._target.collection, self._metadata(file), mime, renew=renew)
 
     def _metadata(self, file: SourceFile) -> Metadata:
-        """The metadata of a file besides its parser's."""
+        """Return the metadata of a file without its parser's."""
         metadata: dict[str, JsonValue] = {
             **self._target.metadata_of(file.path),
             "repository": self._name,
@@ -206,10 +206,10 @@ class RepositorySync(FolderSync):
     def _record(self, commit: str | None) -> None:
         described = self._fingerprint() if commit else None
         origin = Origin(as_text(self.root), time.time_ns(), etag=commit, modified=described)
-        self._origins.note([origin], made_by())
+        self._origins.note([origin], program_version())
 
     def _fingerprint(self) -> str:
-        """The fingerprint of the layers and metadata: a change updates the metadata of all files."""
-        given: Any = None if callable(self._target.metadata) else self._target.metadata
-        described = json.dumps([_VERSION, self._name, list(self._layers.items()), given], default=str)
+        """Return the fingerprint of the layers and metadata: a change updates the metadata of all files."""
+        metadata: Any = None if callable(self._target.metadata) else self._target.metadata
+        described = json.dumps([_VERSION, self._name, list(self._layers.items()), metadata], default=str)
         return hashlib.blake2b(described.encode("utf-8", "replace"), digest_size=16).hexdigest()

@@ -79,15 +79,15 @@ def parse_address(source: str) -> Address:
             "the address must not contain a key, because others can read it",
             remedy="Set import_api_key in the settings, or FOOTNOTES_IMPORT_API_KEY in the environment.",
         )
-    shown = f"[{host}]" if ":" in host else host
+    host_text = f"[{host}]" if ":" in host else host
     before, _, collection = parts.path.rstrip("/").rpartition("/")
     parameters = {name: values[-1] for name, values in parse_qs(parts.query).items()}
     scheme = "https" if encrypted else "http"
-    return Address(kind, scheme, f"{shown}:{port or _PORTS[parts.scheme]}", before, unquote(collection), parameters)
+    return Address(kind, scheme, f"{host_text}:{port or _PORTS[parts.scheme]}", before, unquote(collection), parameters)
 
 
 def key_for(address: Address, settings: Settings) -> str:
-    """The key of a source. The key of the library's own vector database is only sent to that database."""
+    """Find the key of a source. The key of the library's own vector database is only sent to that database."""
     if settings.import_api_key or not settings.index_api_key or "://" not in settings.index:
         return settings.import_api_key
     try:

@@ -62,7 +62,7 @@ class ChromaServerReader:
             raise self._server.unexpected_answer(f"{type(error).__name__} in a page of records") from error
 
     def _collection_id(self) -> str:
-        """The collection's id, by its name."""
+        """Look up the collection's id by its name."""
         name = self._address.collection
         if not self._id and name:
             try:

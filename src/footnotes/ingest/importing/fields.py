@@ -50,7 +50,7 @@ class Order:
 
 
 def group_of(metadata: Mapping[str, object], group_by: str = "") -> str | None:
-    """The document of a record; None if its metadata names none."""
+    """Return the document of a record; None if its metadata names none."""
     if group_by == NO_GROUPS:
         return None
     for name in [group_by] if group_by else SOURCES:
@@ -61,7 +61,7 @@ def group_of(metadata: Mapping[str, object], group_by: str = "") -> str | None:
 
 
 def order_of(metadata: Mapping[str, object]) -> Order:
-    """The position of a record in its document."""
+    """Return the position of a record in its document."""
     page, from_zero = _page(metadata)
     return Order(
         page=page,
@@ -74,9 +74,9 @@ def order_of(metadata: Mapping[str, object]) -> Order:
 
 
 def _page(metadata: Mapping[str, object]) -> tuple[int | None, bool]:
-    """The page, and whether it counts from 0 for sure: LangChain's loaders do, and write a page label too."""
-    if (named := _whole(_first_number(metadata, _PAGES_FROM_ONE))) is not None:
-        return named, False
+    """Return the page, and whether it surely counts from 0: LangChain's loaders do, and write a page label too."""
+    if (number := _whole(_first_number(metadata, _PAGES_FROM_ONE))) is not None:
+        return number, False
     label = metadata.get("page_label")
     if (page := _whole(_number(metadata.get("page")))) is not None:
         return page, page == 0 or label is not None
@@ -84,7 +84,7 @@ def _page(metadata: Mapping[str, object]) -> tuple[int | None, bool]:
 
 
 def headings_of(metadata: Mapping[str, object]) -> tuple[str, ...]:
-    """The headings above a record: `Header 1`, `Header 2` …, a path, or a list."""
+    """Return the headings above a record: `Header 1`, `Header 2` …, a path, or a list."""
     numbered = {int(match[1]): value for key, value in metadata.items() if (match := _HEADER.fullmatch(str(key)))}
     found: list[object] = [numbered[level] for level in sorted(numbered)]
     for name in _HEADING_LISTS if not found else ():
@@ -99,7 +99,7 @@ def headings_of(metadata: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def filename_of(metadata: Mapping[str, object], group: str | None, record_id: str) -> str:
-    """The file name of a document."""
+    """Return the file name of a document."""
     for name in _FILE_NAMES:
         value = metadata.get(name)
         if isinstance(value, str) and value.strip():
@@ -107,14 +107,14 @@ def filename_of(metadata: Mapping[str, object], group: str | None, record_id: st
     if group is None:
         return safe_filename(record_id)
     if "://" in group:
-        with suppress(ValueError):  # not an address after all
+        with suppress(ValueError):  # not an address
             address = urlsplit(group)
             return safe_filename(unquote(address.path).rstrip("/") or address.netloc)
     return safe_filename(group.rstrip("/\\"))
 
 
 def title_of(metadata: Mapping[str, object], filename: str) -> str:
-    """The title of a document: the one its records share, else its file name."""
+    """Return the title of a document: the one its records share, else its file name."""
     title = metadata.get("title")
     if isinstance(title, str) and title.strip():
         return clean_title(title)
@@ -129,7 +129,7 @@ def _first_number(metadata: Mapping[str, object], names: tuple[str, ...]) -> flo
 
 
 def _number(value: Any) -> float | None:
-    """A number that is not negative, also if it is written as text."""
+    """Return a number that is not negative, also from text."""
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 16:
         return float(value)
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -137,5 +137,5 @@ def _number(value: Any) -> float | None:
 
 
 def _whole(number: float | None) -> int | None:
-    """The number as a page; None if no store can hold it."""
+    """Return the number as a page; None if no store can hold it."""
     return int(number) if number is not None and number.is_integer() and number < MOST_PAGES else None

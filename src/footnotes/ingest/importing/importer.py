@@ -51,7 +51,7 @@ _STOPPED = Interrupted(
 
 
 def import_collection(context: IngestContext, source: str, choices: ImportChoices) -> ImportResult:
-    """Import the collection of an address."""
+    """Import the collection at an address."""
     on_progress = choices.get("on_progress")
     options = ImportOptions(
         collection=context.collection(choices.get("collection")),
@@ -112,7 +112,7 @@ class _Batch:
 
 
 class Importer:
-    """Stores the documents of a spool. Documents that the library has stay as they are."""
+    """Stores the documents of a spool. Documents that the library already has are unchanged."""
 
     def __init__(
         self,
@@ -187,11 +187,11 @@ class Importer:
         draft = self._draft(document, outline, generation)
         sketcher, language = Sketcher(), dict[str, JsonValue]()
         self._batch.add(draft)
-        for number, made in enumerate(group_records(self._spool.records_of(document), outline)):
-            language = language if number else stated_language(made.part.text)
-            sketcher.add(made.part.text)
-            self._buffer(draft, made)
-            if self._batch.is_full and made.part.end < outline.characters:
+        for number, group in enumerate(group_records(self._spool.records_of(document), outline)):
+            language = language if number else stated_language(group.part.text)
+            sketcher.add(group.part.text)
+            self._buffer(draft, group)
+            if self._batch.is_full and group.part.end < outline.characters:
                 self._flush(generation, unfinished=draft)
                 if draft.elsewhere is not None:
                     return
@@ -222,7 +222,7 @@ class Importer:
         )
 
     def _source(self, document: SpooledDocument, outline: Outline) -> str:
-        """The source of a document, made unique: documents that are there keep theirs."""
+        """Return the source of a document, made unique: stored documents keep theirs."""
         name = document.group
         if name is None:
             name = next(iter(self._spool.records_of(document))).id
@@ -233,16 +233,16 @@ class Importer:
 
     def _warning(self, outline: Outline) -> str:
         is_one = outline.records == 1
-        records, made = ("a record", "it was") if is_one else (f"{outline.records:,} records", "they were")
-        return f"the text is that of {records} of {self._origin}, not that of the file {made} made from"
+        records, verb = ("a record", "it was") if is_one else (f"{outline.records:,} records", "they were")
+        return f"the text is that of {records} of {self._origin}, not that of the file {verb} made from"
 
-    def _buffer(self, draft: Draft, made: GroupedPart) -> None:
-        draft.parts.append(made.part)
-        for chunk, record in made.chunks:
+    def _buffer(self, draft: Draft, part: GroupedPart) -> None:
+        draft.parts.append(part.part)
+        for chunk, record in part.chunks:
             draft.chunks.append(chunk)
             self._keep_vector(chunk, record)
-        self._batch.chunks += len(made.chunks)
-        self._batch.characters += len(made.part.text)
+        self._batch.chunks += len(part.chunks)
+        self._batch.characters += len(part.part.text)
 
     def _keep_vector(self, chunk: ChunkDraft, record: SpooledRecord) -> None:
         """Store the vector of a record, or count the reason why it is rebuilt."""
@@ -278,14 +278,14 @@ class Importer:
     def _save_vectors(self, generation: Generation, batch: _Batch) -> None:
         hashes = [chunk.input_hash for draft in batch.drafts for chunk in draft.chunks]
         missing = self._store.vectors.missing(self._user_id, generation, hashes)
-        given = [key for key in missing if key in batch.vectors]
-        if given:
-            vectors = np.stack([batch.vectors[key] for key in given])
-            self._store.vectors.save(self._user_id, generation, given, vectors)
+        ready = [key for key in missing if key in batch.vectors]
+        if ready:
+            vectors = np.stack([batch.vectors[key] for key in ready])
+            self._store.vectors.save(self._user_id, generation, ready, vectors)
         sampled = self._sampled.intersection(hashes)
         self._sampled -= sampled
-        self.taken += len(given)
-        self.embedded += len(missing) - len(given) + len(sampled)
+        self.taken += len(ready)
+        self.embedded += len(missing) - len(ready) + len(sampled)
         self.known += len(hashes) - len(missing) - len(sampled)
 
     def _check_saved(self, draft: Draft) -> None:
@@ -302,7 +302,7 @@ class Importer:
             self.chunks += draft.publication.chunks
 
     def _embed(self, generation: Generation) -> None:
-        """Embed chunks without a usable vector, also those that earlier work left."""
+        """Embed chunks without a usable vector, also those left by earlier work."""
         waiting = WaitingDocuments(
             self._store, generation, embedder=self._embedder, batch=self._embed_batch, on_progress=self._on_progress
         )
@@ -320,7 +320,7 @@ class Importer:
             raise
 
 
-# Records → documents: the texts joined by a blank line, each record exactly one chunk of them.
+# Turns records into documents: their texts are joined by a blank line, and each record is exactly one chunk.
 
 
 CHUNKER = "records-1"
@@ -392,9 +392,9 @@ def group_records(records: Iterable[SpooledRecord], outline: Outline) -> Iterato
         gathered.append(record)
         characters += len(record.text)
         if characters >= PART_CHARACTERS or number == outline.records:
-            made = _part(gathered, start, index, outline, is_last=number == outline.records)
-            start, index, gathered, characters = made.part.end, number, [], 0
-            yield made
+            part = _part(gathered, start, index, outline, is_last=number == outline.records)
+            start, index, gathered, characters = part.part.end, number, [], 0
+            yield part
 
 
 def _part(records: list[SpooledRecord], start: int, index: int, outline: Outline, *, is_last: bool) -> GroupedPart:

@@ -51,7 +51,7 @@ class JsonReader:
 
 
 def _first_character(file: BinaryIO) -> bytes:
-    """The first character that is neither white space nor a byte order mark."""
+    """Return the first character that is neither white space nor a byte order mark."""
     while byte := file.read(1):
         if not byte.isspace() and byte not in _BYTE_ORDER_MARK:
             return byte
@@ -79,7 +79,7 @@ def _to_record(value: object, number: int) -> SourceRecord:
     name = next((name for name in _VECTORS if isinstance(fields.get(name), list)), None)
     payload = {key: item for key, item in fields.items() if key not in (name, "id")}
     if payload.get("type") == "Document" and "metadata" in payload:
-        del payload["type"]  # LangChain's word for what every record is
+        del payload["type"]  # LangChain's type of every record
     record_id = fields.get("id")
     shown = str(record_id) if isinstance(record_id, (str, int)) and str(record_id) else f"record {number}"
     return SourceRecord(shown, payload, None, fields[name] if name else None)
@@ -108,8 +108,8 @@ _NOT_UNICODE = re.compile(r"[\udc80-\udcff]")
 
 
 def format_error(place: str, reason: object) -> ImportFormatError:
-    shown = " ".join(str(reason).partition("\n")[0].split())[:100] or type(reason).__name__
-    return ImportFormatError(f"{place} is not JSON ({shown})", remedy=SHAPES)
+    message = " ".join(str(reason).partition("\n")[0].split())[:100] or type(reason).__name__
+    return ImportFormatError(f"{place} is not JSON ({message})", remedy=SHAPES)
 
 
 def reject_constant(name: str) -> NoReturn:
@@ -149,7 +149,7 @@ class _Window:
         self._decoder = json.JSONDecoder(parse_constant=reject_constant)
 
     def next(self) -> str:
-        """The next character that is not white space; empty at the end."""
+        """Return the next character that is not white space; empty at the end."""
         while True:
             found = _SPACE.match(self._text, self._at)
             assert found is not None

@@ -52,9 +52,9 @@ class QdrantReader:
             yield from points
             if following is None:
                 return
-            if not points or (named := str(following)) in seen:
+            if not points or (page := str(following)) in seen:
                 raise self._server.unexpected_answer("pages without end")
-            seen.add(named)
+            seen.add(page)
             body["offset"] = following
 
     def _with_vector(self) -> bool | list[str]:
@@ -95,7 +95,7 @@ class QdrantReader:
             raise self._server.unexpected_answer("a list of collections without names") from error
 
     def _choose_vector(self, sizes: Mapping[str, int]) -> str | None:
-        """The name of the vector to read, empty for the unnamed one; None if there is none to import."""
+        """Return the name of the vector to read, empty for the unnamed one; None if there is none to import."""
         if self._wanted:
             if self._wanted not in sizes:
                 there = ", ".join(name for name in sizes if name) or "none that has a name"
@@ -113,8 +113,8 @@ class QdrantReader:
 
 
 def _vector_sizes(described: Mapping[str, Any]) -> dict[str, int]:
-    """The sizes of dense vectors by name, without multivectors."""
+    """Return the sizes of dense vectors by name, without multivectors."""
     config = described.get("config") or {}
     vectors = (config.get("params") or {}).get("vectors") or {}
-    named = {"": vectors} if isinstance(vectors.get("size"), int) else vectors
-    return {name: int(each["size"]) for name, each in named.items() if not each.get("multivector_config")}
+    by_name = {"": vectors} if isinstance(vectors.get("size"), int) else vectors
+    return {name: int(each["size"]) for name, each in by_name.items() if not each.get("multivector_config")}

@@ -12,7 +12,7 @@ from footnotes.ingest.importing.records import ImportOptions, Reader, SourceReco
 from footnotes.ingest.importing.spool import NewRecord, Spool
 from footnotes.ingest.importing.texts import TEXT_FIELDS, clean_text, text_and_metadata
 from footnotes.ingest.importing.vectors import pack_vector
-from footnotes.ingest.names import MAX_METADATA, checked_metadata
+from footnotes.ingest.names import MAX_METADATA, check_metadata
 from footnotes.ingest.work import OnProgress, Progress
 from footnotes.text.tokens import count_tokens
 from footnotes.types import Metadata
@@ -48,28 +48,28 @@ class Reading:
 
     def _read_record(self, found: SourceRecord) -> None:
         text, metadata = text_and_metadata(found, self._options.text_field)
-        for named, fields in ((self._fields, found.payload), (self._metadata_fields, metadata)):
-            if len(named) < _FIELDS_NAMED:
-                named.update(dict.fromkeys(map(str, fields)))
+        for names, fields in ((self._fields, found.payload), (self._metadata_fields, metadata)):
+            if len(names) < _FIELDS_NAMED:
+                names.update(dict.fromkeys(map(str, fields)))
         if text is None:
             self.left_out[self._no_text()] += 1
             return
         try:
-            kept = _clean_metadata(metadata)
+            clean = _clean_metadata(metadata)
         except OptionError as error:
             is_long = "characters" in error.message  # all lengths count as one reason
             self.left_out[_TOO_MUCH if is_long else error.message] += 1
             return
-        group = group_of(kept, self._options.group_by)
+        group = group_of(clean, self._options.group_by)
         self._grouped += group is not None
         self._spool.put(
             NewRecord(
                 id=clean_text(found.id),
                 text=text,
-                metadata=json.dumps(kept, sort_keys=True),
+                metadata=json.dumps(clean, sort_keys=True),
                 tokens=count_tokens(text),
                 group=group,
-                order=order_of(kept),
+                order=order_of(clean),
                 vector=pack_vector(found.vector),
             )
         )
@@ -88,10 +88,10 @@ class Reading:
                 f"{problem}; available fields: {_list_names(self._fields)}",
                 remedy="Name the field with the text: --text-field NAME.",
             )
-        wanted = self._options.group_by
-        if wanted not in ("", NO_GROUPS) and self._spool.count and not self._grouped:
+        group_by = self._options.group_by
+        if group_by not in ("", NO_GROUPS) and self._spool.count and not self._grouped:
             raise OptionError(
-                f"no record has the field {wanted!r} to group by; available fields: "
+                f"no record has the field {group_by!r} to group by; available fields: "
                 f"{_list_names(self._metadata_fields)}",
                 remedy="Name another field after --group-by, or `-` to make every record a document.",
             )
@@ -101,7 +101,7 @@ def _clean_metadata(metadata: dict[str, object]) -> Metadata:
     """Make metadata fit for every store; invalid Unicode is replaced."""
     with suppress(TypeError, ValueError, RecursionError):  # the check below raises these
         metadata = json.loads(clean_text(json.dumps(metadata, ensure_ascii=False)))
-    return checked_metadata(metadata)
+    return check_metadata(metadata)
 
 
 def _list_names(fields: dict[str, None]) -> str:

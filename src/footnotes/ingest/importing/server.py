@@ -50,7 +50,7 @@ class VectorServer:
             return self._remote.post(path, body)
 
     def unexpected_answer(self, reason: str) -> SourceUnreadable:
-        """The error of a server that does not answer as this database does."""
+        """Build the error for a server that does not answer as this database does."""
         where = f"{self._address.scheme}://{self._address.authority}"
         return SourceUnreadable(f"{where} does not respond like {self._name} ({reason})", remedy="Check the address.")
 
@@ -80,8 +80,10 @@ class Missing(Exception):
 
 
 def missing_collection(collection: str, where: str, names: list[str]) -> SourceUnreadable:
-    """The error for a collection that is missing, with the names of those that exist."""
-    shown = ", ".join(sorted(names)[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
-    there = f"the collections there are: {shown}" if names else "there is none"
-    wanted = f"there is no collection {collection!r} at {where}" if collection else f"no collection of {where} is named"
-    return SourceUnreadable(f"{wanted}; {there}", remedy="Name an existing collection.")
+    """Build the error for a missing collection, with the names of the existing ones."""
+    listing = ", ".join(sorted(names)[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+    there = f"the collections there are: {listing}" if names else "there is none"
+    message = (
+        f"there is no collection {collection!r} at {where}" if collection else f"no collection of {where} is named"
+    )
+    return SourceUnreadable(f"{message}; {there}", remedy="Name an existing collection.")

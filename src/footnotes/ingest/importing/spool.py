@@ -91,15 +91,15 @@ class Spool:
             self._connection.executescript(self._queries["complete"].sql)
 
     def documents(self, *, new_only: bool = False) -> Iterator[SpooledDocument]:
-        """Documents in the order of their first records."""
+        """Yield documents in the order of their first records."""
         for name, page_offset in self._rows("documents", int(new_only)):
             yield SpooledDocument(name, page_offset)
 
     def records_of(self, document: SpooledDocument) -> Iterator[SpooledRecord]:
-        """The records of a document, in its order."""
+        """Yield the records of a document, in its order."""
         for id_, text, packed, tokens, page, vector in self._rows("records", document.name):
-            shown = None if page is None else page + document.page_offset
-            yield SpooledRecord(id_, text, json.loads(packed), packed, tokens, shown or None, vector)
+            page_shown = None if page is None else page + document.page_offset
+            yield SpooledRecord(id_, text, json.loads(packed), packed, tokens, page_shown or None, vector)
 
     def is_first(self, document: SpooledDocument, file_hash: str) -> bool:
         """Store a document's hash; False if an earlier document has the same."""
@@ -110,7 +110,7 @@ class Spool:
         self._run("set_known", document.name)
 
     def vector_sizes(self) -> dict[int, int]:
-        """How many vectors of new documents there are, by their size in bytes."""
+        """Count the vectors of new documents, by their size in bytes."""
         return dict(self._rows("vector_sizes"))
 
     def sample(self, size: int, *, vector_bytes: int, most_tokens: int) -> list[tuple[str, bytes]]:
@@ -124,7 +124,7 @@ class Spool:
 
     def _rows(self, query: str, *values: object) -> Iterator[Any]:
         with _translate_errors(self._path):
-            # Not `yield from`: a caller that leaves in the middle would close the cursor of a file that is gone.
+            # Not `yield from`: a caller that stops in the middle would close the cursor of a removed file.
             for row in self._connection.execute(self._queries[query].sql, values):  # noqa: UP028
                 yield row
 

@@ -22,7 +22,7 @@ _CANNOT_BE_KEPT = re.compile("[\x00\ud800-\udfff]")
 
 
 def text_and_metadata(found: SourceRecord, text_field: str = "") -> tuple[str | None, dict[str, object]]:
-    """The text of a record, None if it has none, and its metadata."""
+    """Return the text of a record, None if it has none, and its metadata."""
     text, rest = _find_text(found, dict(found.payload), text_field)
     return (clean_text(text) if text and text.strip() else None), _flatten_metadata(_node_metadata(rest))
 
@@ -33,7 +33,7 @@ def clean_text(text: str) -> str:
 
 
 def field_of(values: Mapping[str, object], name: str) -> object:
-    """The value of a field; `a.b` also means `b` inside `a`."""
+    """Return the value of a field; `a.b` also means `b` inside `a`."""
     if name in values:
         return values[name]
     outer, dot, inner = name.partition(".")

@@ -13,7 +13,7 @@ import numpy as np
 
 from footnotes import plugins
 from footnotes.embed import Embedder, Matrix
-from footnotes.embed.checked import checked_vectors, embed_all
+from footnotes.embed.checked import check_vectors, embed_all
 from footnotes.errors import DimensionMismatch, InvalidVector
 from footnotes.ingest.importing.spool import Spool
 
@@ -40,13 +40,13 @@ class Verdict:
     sampled: tuple[tuple[str, ...], Matrix] | None = None
 
 
-def pack_vector(given: Sequence[object] | None) -> bytes | None:
+def pack_vector(values: Sequence[object] | None) -> bytes | None:
     """Pack a vector as float32 bytes; None if it is not a list of numbers."""
-    if given is None or isinstance(given, (str, bytes)):
+    if values is None or isinstance(values, (str, bytes)):
         return None
     try:
         with np.errstate(over="ignore"):
-            vector = np.asarray(given, dtype=_FLOAT)
+            vector = np.asarray(values, dtype=_FLOAT)
     except (TypeError, ValueError, OverflowError):
         return None
     return vector.tobytes() if vector.ndim == 1 and len(vector) else None
@@ -59,22 +59,22 @@ def judge_vectors(spool: Spool, embedder: Embedder, *, model: str, batch: int) -
         return Verdict(False)
     if model and not is_same_model(model, embedder.name):
         return Verdict(False, f"their model is {model}, but the library's embedder is {embedder.name}")
-    wanted = embedder.dimensions * _FLOAT.itemsize
-    if wanted not in sizes:
+    vector_bytes = embedder.dimensions * _FLOAT.itemsize
+    if vector_bytes not in sizes:
         found = ", ".join(f"{size // _FLOAT.itemsize:,}" for size in sorted(sizes))
         return Verdict(False, f"they have {found} dimensions; those of {embedder.name} have {embedder.dimensions:,}")
-    sample = spool.sample(SAMPLE, vector_bytes=wanted, most_tokens=embedder.max_tokens)
+    sample = spool.sample(SAMPLE, vector_bytes=vector_bytes, most_tokens=embedder.max_tokens)
     usable = [(text, row) for text, packed in sample if (row := unit_vector(packed, embedder)) is not None]
     return _compare(usable, embedder, batch) if usable else Verdict(False, UNUSABLE if sample else TOO_LONG)
 
 
 def _compare(sample: Sequence[tuple[str, Matrix]], embedder: Embedder, batch: int) -> Verdict:
     texts = tuple(text for text, _ in sample)
-    made = embed_all(embedder, texts, role="passage", batch=batch)
-    least = float((made * np.stack([row for _, row in sample])).sum(axis=1).min())
+    own_vectors = embed_all(embedder, texts, role="passage", batch=batch)
+    least = float((own_vectors * np.stack([row for _, row in sample])).sum(axis=1).min())
     if not least >= LEAST_COSINE:
         reason = f"{embedder.name} makes other vectors: in a sample of {len(texts)} the lowest cosine is {least:.3f}"
-        return Verdict(False, reason, sampled=(texts, made))
+        return Verdict(False, reason, sampled=(texts, own_vectors))
     compared = f"a sample of {len(texts)} was embedded again with {embedder.name}"
     return Verdict(True, note=f"{compared}; the least alike have a cosine of {min(least, 1.0):.4f}")
 
@@ -87,14 +87,14 @@ def unit_vector(packed: bytes, embedder: Embedder) -> Matrix | None:
     """Normalise a given vector; None if it cannot be compared."""
     vector = np.frombuffer(packed, dtype=_FLOAT).astype(np.float32)
     try:
-        row: Matrix = checked_vectors(vector[np.newaxis], embedder, "passage", 1)[0]
+        row: Matrix = check_vectors(vector[np.newaxis], embedder, "passage", 1)[0]
     except (InvalidVector, DimensionMismatch):
         return None
     return row
 
 
 def is_same_model(name: str, embedder: str) -> bool:
-    """Whether two names mean the same model, with or without provider or owner."""
+    """Return whether two names mean the same model, with or without provider or owner."""
     return not _forms(name).isdisjoint(_forms(embedder))
 
 

@@ -42,7 +42,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A file of an entry. The first has no `part`; a further one, such as an attachment, is named by it."""
+    """A file of an entry. The first has no `part`; for further ones, such as attachments, `part` is the name."""
 
     path: Path
     filename: str
@@ -71,7 +71,7 @@ class Source(Protocol):
     def opened(cls, address: Address) -> Source: ...
 
     def version(self) -> str | None:
-        """A text that changes whenever the source does; None if the source cannot tell without listing."""
+        """Return a text that changes whenever the source does; None if the source cannot tell without listing."""
 
     def entries(self) -> Iterator[Entry | LeftOut]:
         """List every entry. An incomplete listing must raise, so nothing is deleted."""
@@ -104,7 +104,7 @@ class BaseSource(ABC):
 
     @classmethod
     def options(cls) -> tuple[str, ...]:
-        """The options of this kind of source."""
+        """Return the options of this kind of source."""
         return ()
 
     def version(self) -> str | None:

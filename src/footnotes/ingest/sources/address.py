@@ -22,7 +22,7 @@ from footnotes.settings import Settings
 _SCHEME = re.compile(r"(?i)[a-z][a-z0-9.-]{1,30}(\+[a-z0-9.-]+)?:")
 _SECRET = re.compile(r"(?i)pass|secret|token|credential|_key$|^key$|sas|passphrase")
 _PUBLIC = ("host_key",)
-"""Options that look like a secret by name and are none."""
+"""Options whose names look like secrets but are not."""
 _TOKEN = re.compile(
     r"(gh[pousr]|github_pat|glpat|gldt|ATBB|ATCTT|xox[a-z]|hf|pat)[_-]\w{6}|(?=\w*\d)(?=\w*[A-Za-z])[\w-]{30}"
 )
@@ -70,7 +70,7 @@ class Address:
         return self.options.get(name, default)
 
     def number(self, name: str, default: int) -> int:
-        """The value of an option that is a whole number."""
+        """Return the value of an option that is a whole number."""
         value = self.options.get(name)
         if value is None:
             return default
@@ -83,7 +83,7 @@ class Address:
         return default if value is None else value.lower() in ("1", "true", "yes", "on", "")
 
     def secret(self, name: str) -> str:
-        """The secret that an option refers to; empty without the option."""
+        """Find the secret that an option refers to; empty without the option."""
         reference = self.options.get(name, "")
         return self.secrets.find(reference, name, local=self.trusted) if reference else ""
 
@@ -95,15 +95,15 @@ class Address:
                 raise OptionError(f"{self.kind} sources have no option {name!r}; available: {names}")
 
     def includes(self, path: str) -> bool:
-        """Whether a path matches the option `include`, if given, and not the option `exclude`."""
+        """Return whether a path matches the option `include`, if given, and not the option `exclude`."""
         include, exclude = (self.option(name).split(",") for name in ("include", "exclude"))
-        chosen = not any(include) or any(fnmatch(path, pattern.strip()) for pattern in include)
-        return chosen and not any(fnmatch(path, pattern.strip()) for pattern in exclude if pattern)
+        is_included = not any(include) or any(fnmatch(path, pattern.strip()) for pattern in include)
+        return is_included and not any(fnmatch(path, pattern.strip()) for pattern in exclude if pattern)
 
     # ── the machine and its networks
 
     def local_path(self) -> Path:
-        """The path on this machine; raise for untrusted addresses."""
+        """Return the path on this machine; raise for untrusted addresses."""
         if not self.trusted:
             self._refuse("files of the server are for its operator")
         return Path(self.path).expanduser().absolute()
@@ -139,13 +139,13 @@ class Address:
 
 
 def kind_of(scheme: str) -> str:
-    """The plug-in of a scheme; `http` and `https` are `web`."""
+    """Return the plug-in of a scheme; `http` and `https` are `web`."""
     kind = scheme.partition("+")[0].lower()
     return "web" if kind in ("http", "https") else kind
 
 
 def scheme_of(text: str) -> str:
-    """The scheme of an address; empty for a path."""
+    """Return the scheme of an address; empty for a path."""
     found = _SCHEME.match(text)
     return found[0][:-1].lower() if found else ""
 
@@ -178,29 +178,29 @@ def parse_address(
             f"the address of {host} contains a token instead of a user name",
             remedy="Remove it, and pass a reference: -o token=env:NAME, file:PATH or keyring:SERVICE/USER.",
         )
-    given = dict(options or {})
+    values = dict(options or {})
     query = parts.query
     if scheme in _PAGES:
         _check_query(query)
     if scheme not in _PAGES:
-        given = {**dict(parse_qsl(query, keep_blank_values=True)), **given}
+        values = {**dict(parse_qsl(query, keep_blank_values=True)), **values}
         query = ""
-    for name, value in given.items():
+    for name, value in values.items():
         if _SECRET.search(name) and name not in _PUBLIC and value and not is_reference(value):
             raise OptionError(
                 f"the option {name} contains a plain secret",
                 remedy=f"Pass a reference: {name}=env:NAME, file:PATH or keyring:SERVICE/USER.",
             )
     path = unquote(parts.path) if parts.netloc else unquote(text.partition(":")[2].partition("?")[0])
-    shown = text.partition("#")[0].partition("?")[0] + (f"?{query}" if query else "")
+    clean = text.partition("#")[0].partition("?")[0] + (f"?{query}" if query else "")
     return Address(
-        text=shown if scheme in _PAGES else shown.rstrip("/"),
+        text=clean if scheme in _PAGES else clean.rstrip("/"),
         scheme=scheme,
         user=user,
         host=host,
         port=port,
         path=path,
-        options=given,
+        options=values,
         settings=settings,
         trusted=trusted,
         secrets=secrets or Secrets(),

@@ -43,11 +43,11 @@ class ConfluenceSource(ExportSource):
         self._names: dict[str, str] = {}
         for name, file in files.items():
             if "attachments/" in name and not any(part in name for part in _FURNITURE):
-                shown, page = names.get(name, ("", ""))
+                title, page = names.get(name, ("", ""))
                 suffix = posixpath.splitext(name)[1]
-                kept = shown if shown.lower().endswith(suffix.lower()) and shown else posixpath.basename(name)
-                self._names[name] = kept
-                yield Entry(name, digest(file.stamp, kept, page), file.size, {"attached_to": page} if page else {})
+                filename = title if title.lower().endswith(suffix.lower()) and title else posixpath.basename(name)
+                self._names[name] = filename
+                yield Entry(name, digest(file.stamp, filename, page), file.size, {"attached_to": page} if page else {})
 
     def read(self, entry: Entry, folder: Path) -> Iterable[Content]:
         if entry.key not in self._pages:
@@ -66,7 +66,7 @@ class ConfluenceSource(ExportSource):
 
 
 def _title(tree: html.HtmlElement) -> str:
-    """The title of a page, whose own title is `Space : Title`."""
+    """Return the title of a page, whose own title is `Space : Title`."""
     title = " ".join((tree.findtext(".//title") or "").split())
     return title.partition(" : ")[2] or title
 

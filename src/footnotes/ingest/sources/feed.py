@@ -43,9 +43,9 @@ class FeedSource(BaseSource):
         if not feed.get("version"):
             raise SourceAway(f"{self.root} is not a feed", remedy="Pass the address of an RSS or Atom feed.")
         for item in feed.entries:
-            named = item.get("id") or item.get("link") or item.get("title") or ""
-            key = f"{digest(named)}.html"
-            if named and key not in self._found:
+            name = item.get("id") or item.get("link") or item.get("title") or ""
+            key = f"{digest(name)}.html"
+            if name and key not in self._found:
                 self._found[key] = item
                 stamp = digest(item.get("updated", ""), item.get("title", ""), _body(item))
                 yield Entry(key, stamp, metadata=_metadata(item, feed.feed))

@@ -29,6 +29,6 @@ def write_text(text: str, target: Path) -> Path:
 
 
 def digest(*parts: object) -> str:
-    """The hash of some values, for stamps and keys."""
-    written = "\x1f".join(part if isinstance(part, str) else repr(part) for part in parts)
-    return hashlib.blake2b(written.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    """Return the hash of some values, for stamps and keys."""
+    text = "\x1f".join(part if isinstance(part, str) else repr(part) for part in parts)
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -57,7 +57,7 @@ class GitSource(BaseSource):
 
     @property
     def _url(self) -> str:
-        """What git dials: built of parts that were checked."""
+        """What git connects to: built of parts that were checked."""
         address = self.address
         user = f"{quote_url(address.user, safe='')}@" if address.user else ""
         host = f"[{self._host}]" if ":" in self._host else self._host
@@ -65,7 +65,7 @@ class GitSource(BaseSource):
         return f"{address.carrier}://{user}{host}{port}{self._path}"
 
     def _git_config(self, address: Address) -> list[tuple[str, str]]:
-        """The configuration of git for an address. A token goes into the environment: other users see arguments."""
+        """Return git's configuration for an address. A token goes into the environment: other users see arguments."""
         fixed = [each.partition("=")[::2] for each in HARMLESS]
         settings = [each for each in fixed if each[0] not in ("core.sshCommand", "safe.bareRepository")]
         settings.append((f"protocol.{address.carrier}.allow", "always"))
@@ -87,14 +87,14 @@ class GitSource(BaseSource):
         return settings
 
     def _git(
-        self, *arguments: str, given: bytes = b"", seconds: float = _SECONDS, into: BinaryIO | None = None
+        self, *arguments: str, data: bytes = b"", seconds: float = _SECONDS, into: BinaryIO | None = None
     ) -> bytes:
         """Return the output of a git command; with `into`, write it there instead."""
         limit = max(seconds, self.address.settings.fetch_seconds)
         try:
             done = subprocess.run(  # noqa: S603
                 [*_ends_with_its_parent(), "git", *arguments],
-                input=given,
+                input=data,
                 stdout=into or subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env=self._environment(),
@@ -112,13 +112,13 @@ class GitSource(BaseSource):
         environment |= {"GIT_ALLOW_PROTOCOL": self.address.carrier, "GIT_CONFIG_COUNT": str(len(self._settings))}
         for number, (name, value) in enumerate(self._settings):
             environment |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
-        kept = {"PATH": os.defpath, "HOME": str(Path.home()), "SSH_AUTH_SOCK": environment_key("SSH_AUTH_SOCK")}
-        return {**kept, **environment}
+        variables = {"PATH": os.defpath, "HOME": str(Path.home()), "SSH_AUTH_SOCK": environment_key("SSH_AUTH_SOCK")}
+        return {**variables, **environment}
 
     def version(self) -> str | None:
-        wanted = [f"refs/heads/{self._branch}", f"refs/tags/{self._branch}"] if self._branch else ["HEAD"]
+        references = [f"refs/heads/{self._branch}", f"refs/tags/{self._branch}"] if self._branch else ["HEAD"]
         # A server that accepts and stays silent holds up what waits behind this: the first answer comes soon, or never.
-        found = self._git("ls-remote", "--quiet", self._url, *wanted, seconds=0).decode().split()
+        found = self._git("ls-remote", "--quiet", self._url, *references, seconds=0).decode().split()
         if not found:
             raise SourceAway(f"{self.root} has no branch or tag {self._branch or 'HEAD'!r}", remedy="Check its name.")
         return " ".join((found[0], *(self.address.option(name) for name in ("folder", "include", "exclude"))))
@@ -142,7 +142,7 @@ class GitSource(BaseSource):
     def _clone(self) -> None:
         if self._is_cloned:
             return
-        chosen = ("--branch", self._branch) if self._branch else ()
+        branch_options = ("--branch", self._branch) if self._branch else ()
         shallow = (
             "--bare",
             "--depth=1",
@@ -152,19 +152,19 @@ class GitSource(BaseSource):
             "--quiet",
             "--template=",
         )
-        self._git("clone", *shallow, *chosen, "--", self._url, str(self._top))
+        self._git("clone", *shallow, *branch_options, "--", self._url, str(self._top))
         self._is_cloned = True
 
     def prepare(self, entries: Sequence[Entry]) -> None:
         """Fetch all files of a batch at once. A server without filters has sent everything with the trees."""
-        wanted = "".join(f"{entry.stamp}\n" for entry in entries).encode()
+        hashes = "".join(f"{entry.stamp}\n" for entry in entries).encode()
         listing = self._git("-C", str(self._top), "cat-file", "--batch-check", "--batch-all-objects", "--unordered")
         there = {line.split(b" ", 1)[0] for line in listing.splitlines()}
-        missing = b"".join(line for line in wanted.splitlines(keepends=True) if line.strip() not in there)
+        missing = b"".join(line for line in hashes.splitlines(keepends=True) if line.strip() not in there)
         if missing:
             options = ("--no-tags", "--no-write-fetch-head", "--filter=blob:none", "--quiet", "--stdin")
             alone = ("-c", "fetch.negotiationAlgorithm=noop")  # the local objects say nothing about missing ones
-            self._git("-C", str(self._top), *alone, "fetch", *options, "origin", given=missing)
+            self._git("-C", str(self._top), *alone, "fetch", *options, "origin", data=missing)
 
     def read(self, entry: Entry, folder: Path) -> Iterable[Content]:
         size = int(self._git("-C", str(self._top), "cat-file", "-s", entry.stamp))

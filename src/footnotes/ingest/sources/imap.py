@@ -44,11 +44,11 @@ class ImapSource(BaseSource):
         return "password", "folders"
 
     def _choose_folders(self) -> list[str]:
-        """The folders to read, in the server's encoding."""
-        named = self.address.option("folders") or self.address.path.strip("/") or "INBOX"
-        if named == "*":
+        """Return the folders to read, in the server's encoding."""
+        names = self.address.option("folders") or self.address.path.strip("/") or "INBOX"
+        if names == "*":
             return list(self._list_folders())
-        return [_shift(name.strip()) for name in named.split(",") if name.strip()]
+        return [_shift(name.strip()) for name in names.split(",") if name.strip()]
 
     def _list_folders(self) -> Iterator[str]:
         for line in self._call(self._connection.list):
@@ -69,8 +69,10 @@ class ImapSource(BaseSource):
             validity = self._select(folder)
             (found,) = self._call(self._connection.uid, "SEARCH", "UNDELETED")
             for number in (found or b"").decode().split():
-                shown = _unshift(folder)
-                yield Entry(f"{shown}/{validity}-{number}.eml", f"{validity}.{number}", metadata={"folder": shown})
+                folder_name = _unshift(folder)
+                yield Entry(
+                    f"{folder_name}/{validity}-{number}.eml", f"{validity}.{number}", metadata={"folder": folder_name}
+                )
 
     def _select(self, folder: str) -> str:
         self._call(self._connection.select, _quote(folder), True)
@@ -78,12 +80,12 @@ class ImapSource(BaseSource):
         return validity[0].decode() if validity and validity[0] else "0"
 
     def read(self, entry: Entry, folder: Path) -> Iterable[Content]:
-        shown, _, name = entry.key.rpartition("/")
+        folder_name, _, name = entry.key.rpartition("/")
         found = _KEY.fullmatch(name)
-        if found is None or self._select(_shift(shown)) != found[1]:
+        if found is None or self._select(_shift(folder_name)) != found[1]:
             raise FileNotFoundError(entry.key)
         (size,) = self._call(self._connection.uid, "FETCH", found[2], "(RFC822.SIZE)")[:1] or (None,)
-        if isinstance(size, bytes) and (told := _SIZE.search(size)) and int(told[2] or told[3]) > self.limit:
+        if isinstance(size, bytes) and (match := _SIZE.search(size)) and int(match[2] or match[3]) > self.limit:
             raise DocumentTooLarge(f"{entry.key} is larger than {self.limit:,} bytes")
         answer = self._call(self._connection.uid, "FETCH", found[2], "(BODY.PEEK[])")
         raw = next((part[1] for part in answer if isinstance(part, tuple)), None)
@@ -160,10 +162,10 @@ def _unshift(name: str) -> str:
 
 def _shift(name: str) -> str:
     """Encode the name of a folder in the modified UTF-7 of mail servers."""
-    made = ""
+    encoded = ""
     for part in re.findall(r"[\x20-\x7e]+|[^\x20-\x7e]+", name):
         if part.isascii():
-            made += part.replace("&", "&-") if part.isprintable() else part
+            encoded += part.replace("&", "&-") if part.isprintable() else part
         else:
-            made += "&" + part.encode("utf-7").decode()[1:-1].rstrip("-").replace("/", ",") + "-"
-    return made
+            encoded += "&" + part.encode("utf-7").decode()[1:-1].rstrip("-").replace("/", ",") + "-"
+    return encoded

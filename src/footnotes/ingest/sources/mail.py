@@ -26,7 +26,7 @@ def message_id(message: Message) -> str:
 
 
 def thread_of(message: Message) -> str:
-    """The id of a thread's first message: every reply in the thread names it first."""
+    """Return the id of a thread's first message: every reply in the thread names it first."""
     for name in ("References", "In-Reply-To", "Message-ID"):
         if found := _ID.search(header(message, name)):
             return found[0]
@@ -34,7 +34,7 @@ def thread_of(message: Message) -> str:
 
 
 def message_metadata(message: Message, folder: str = "") -> Metadata:
-    """The metadata of a message: its id, its thread and its folder."""
+    """Return the metadata of a message: its id, its thread and its folder."""
     found: dict[str, JsonValue] = {}
     for name, value in (
         ("message_id", message_id(message)),
@@ -67,7 +67,7 @@ def _detach_files(message: Message) -> list[Message]:
     """Remove the attachments from a message, and return them."""
     if not message.is_multipart() or message.get_content_type() == "message/rfc822":
         return []
-    detached, kept = list[Message](), list[Message | str]()
+    detached, remaining = list[Message](), list[Message | str]()
     for part in message.get_payload():
         if not isinstance(part, Message):
             continue
@@ -76,16 +76,16 @@ def _detach_files(message: Message) -> list[Message]:
             detached.append(part)
         else:
             detached += _detach_files(part)
-            kept.append(part)
-    message.set_payload(kept)
+            remaining.append(part)
+    message.set_payload(remaining)
     return detached
 
 
 def _unique_names(names: list[str]) -> list[str]:
     """Make names unique."""
     seen: dict[str, int] = {}
-    made = []
+    unique = []
     for name in names:
         seen[name] = seen.get(name, 0) + 1
-        made.append(name if seen[name] == 1 else f"{seen[name]}-{name}")
-    return made
+        unique.append(name if seen[name] == 1 else f"{seen[name]}-{name}")
+    return unique

@@ -46,7 +46,7 @@ def main_content(tree: html.HtmlElement) -> bytes:
 
 
 def _find_marked(tree: html.HtmlElement, whole: int) -> html.HtmlElement | None:
-    """The one element that is marked as the main one, if it holds enough of the text."""
+    """Return the only element that is marked as the main one, if it holds enough of the text."""
     for path in _MAIN:
         found = tree.xpath(path)
         if len(found) == 1 and _length(found[0]) >= _LEAST * whole:

@@ -34,9 +34,9 @@ class NotionSource(ExportSource):
                     yield open_tree(path, most)
 
     def entries(self) -> Iterator[Entry | LeftOut]:
-        listed = [(tree, file) for tree in self._trees for file in tree.files()]
-        names = {file.name for _, file in listed}
-        for tree, file in listed:
+        files = [(tree, file) for tree in self._trees for file in tree.files()]
+        names = {file.name for _, file in files}
+        for tree, file in files:
             path = PurePosixPath(file.name)
             if file.name.endswith(".zip") and "Part-" in file.name:
                 continue
@@ -45,9 +45,9 @@ class NotionSource(ExportSource):
             found = _ID.search(path.name)
             key = f"{found[1]}{path.suffix}" if found else file.name
             self._files[key] = (tree, file)
-            shown = "/".join(_ID.sub("", part) for part in path.parts)
-            metadata = {"path": shown, "notion_id": found[1]} if found else {"path": shown}
-            yield Entry(key, digest(file.stamp, shown), file.size, {**metadata})
+            path_text = "/".join(_ID.sub("", part) for part in path.parts)
+            metadata = {"path": path_text, "notion_id": found[1]} if found else {"path": path_text}
+            yield Entry(key, digest(file.stamp, path_text), file.size, {**metadata})
 
     def read(self, entry: Entry, folder: Path) -> Iterable[Content]:
         tree, file = self._files[entry.key]

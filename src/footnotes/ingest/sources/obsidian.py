@@ -43,8 +43,8 @@ class ObsidianSource(BaseSource):
             key = path.relative_to(self._top).as_posix()
             self._paths[key] = path
             name = PurePosixPath(key)
-            for called in (key, name.name, *((str(name.with_suffix("")), name.stem) if name.suffix == ".md" else ())):
-                self._by_name.setdefault(called.lower(), key)
+            for alias in (key, name.name, *((str(name.with_suffix("")), name.stem) if name.suffix == ".md" else ())):
+                self._by_name.setdefault(alias.lower(), key)
         linked = self._backlinks()
         for key, path in self._paths.items():
             status = path.stat()
@@ -84,9 +84,9 @@ class ObsidianSource(BaseSource):
         return self._read[key]
 
     def _target(self, link: str) -> str | None:
-        """The file that a link names: by its path, or by its name in any folder."""
-        wanted = link.strip().lower().removeprefix("./")
-        return self._by_name.get(wanted) or self._by_name.get(wanted.rpartition("/")[2])
+        """Find the file that a link names: by its path, or by its name in any folder."""
+        target = link.strip().lower().removeprefix("./")
+        return self._by_name.get(target) or self._by_name.get(target.rpartition("/")[2])
 
     def _render(self, key: str, above: set[str], depth: int) -> str:
         """Render a note with its embedded notes in place. A note inside itself is only named."""
@@ -99,8 +99,8 @@ class ObsidianSource(BaseSource):
             target = self._target(link) if link else None
             if embeds and target and target.endswith(".md") and target not in above and depth < _DEEPEST:
                 return _section(self._render(target, above, depth + 1), part).strip()
-            shown = (label or "").strip() or (f"{link} > {part}" if link and part else link or part)
-            return f"[{shown}]" if embeds else shown
+            label_text = (label or "").strip() or (f"{link} > {part}" if link and part else link or part)
+            return f"[{label_text}]" if embeds else label_text
 
         return _BLOCK_ID.sub("", _WIKI.sub(replace, text))
 
@@ -158,7 +158,7 @@ def _to_list(value: object) -> list[str]:
 
 
 def _prose(text: str) -> Iterator[str]:
-    """The parts of a note outside of code."""
+    """Yield the parts of a note outside of code."""
     yield from (part for number, part in enumerate(_CODE.split(text)) if number % 2 == 0)
 
 
@@ -167,13 +167,13 @@ def _outside_code(text: str, change: Callable[[str], str]) -> str:
 
 
 def _section(text: str, heading: str) -> str:
-    """The section of a note that an embed names: below a heading, up to the next of its rank."""
+    """Return the section of a note that an embed names: below a heading, up to the next of its rank."""
     if not heading:
         return text
-    wanted = heading.rpartition("#")[2].strip().lower()
+    title = heading.rpartition("#")[2].strip().lower()
     headings = list(_HEADING.finditer(text))
     for number, found in enumerate(headings):
-        if found[2].strip().lower() == wanted:
+        if found[2].strip().lower() == title:
             rank = len(found[1])
             after = next((each.start() for each in headings[number + 1 :] if len(each[1]) <= rank), len(text))
             return text[found.start() : after]

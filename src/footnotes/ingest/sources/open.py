@@ -17,7 +17,7 @@ _LONGEST = 300
 
 
 def is_source(text: str) -> bool:
-    """Whether a text is the address of a source and not the path of a folder."""
+    """Return whether a text is the address of a source and not the path of a folder."""
     kind = kind_of(scheme_of(text))
     if "://" in text and kind not in plugins.names("sources"):
         raise OptionError(f"unknown source {kind!r}; known: {', '.join(plugins.names('sources'))}")

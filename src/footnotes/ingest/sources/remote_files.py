@@ -26,7 +26,7 @@ class FileServer(BaseSource):
 
     @abstractmethod
     def _connect(self) -> Any:
-        """The file system, as fsspec has it."""
+        """Open the file system with fsspec."""
 
     def entries(self) -> Iterator[Entry | LeftOut]:
         yield from self._list_folder(self._top or "/", "")
@@ -94,9 +94,9 @@ class SftpSource(FileServer):
         if not address.trusted:
             # The keys and the agent of the server's operator are not for other callers.
             options = {"agent_path": None, "config": None, "client_keys": None, **options}
-        if known := address.option("known_hosts"):
+        if file := address.option("known_hosts"):
             address.check_trusted("files of the server are for its operator")
-            options["known_hosts"] = str(Path(known).expanduser())
+            options["known_hosts"] = str(Path(file).expanduser())
         if line := address.option("host_key"):
             options["known_hosts"] = asyncssh.import_known_hosts(f"* {line}\n")
         # The connection is made here, to an address that was checked; the library only uses it.

@@ -40,7 +40,7 @@ class SlackSource(ExportSource):
         yield Content(write_text(self._days[entry.key], folder / "day"), name)
 
     def _names(self, file: str) -> dict[str, str]:
-        """The names of people or channels by their ids."""
+        """Return the names of people or channels by their ids."""
         found = next((each.name for each in self.tree.files() if each.name.rpartition("/")[2] == file), None)
         rows = json.loads(self.tree.text(found)) if found else []
         return {row["id"]: _name(row) for row in rows if isinstance(row, dict) and "id" in row}

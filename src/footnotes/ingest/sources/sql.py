@@ -62,16 +62,18 @@ class SqlSource(BaseSource):
             self._table = _csv(columns, rows)
             yield Entry(f"{self._named}.csv", digest(self._table), metadata={"rows": len(rows)})
             return
-        named = self.address.option("id") or ("id" if "id" in columns else columns[0])
-        if named not in columns:
-            raise OptionError(f"the rows have no column {named!r}; they have {', '.join(columns)[:200]}")
+        id_column = self.address.option("id") or ("id" if "id" in columns else columns[0])
+        if id_column not in columns:
+            raise OptionError(f"the rows have no column {id_column!r}; they have {', '.join(columns)[:200]}")
         for values in rows:
             row = dict(zip(columns, values, strict=True))
-            key = f"{quote(_to_text(row[named]), safe='')}.csv"
+            key = f"{quote(_to_text(row[id_column]), safe='')}.csv"
             if key in self._rows:
-                raise OptionError(f"two rows have the same {named}", remedy="Name a column that is unique: id=COLUMN.")
+                raise OptionError(
+                    f"two rows have the same {id_column}", remedy="Name a column that is unique: id=COLUMN."
+                )
             self._rows[key] = row
-            yield Entry(key, digest(json.dumps(row, default=_to_text)), metadata=self._metadata(row, named))
+            yield Entry(key, digest(json.dumps(row, default=_to_text)), metadata=self._metadata(row, id_column))
 
     def _fetch_rows(self) -> tuple[list[str], list[Sequence[object]]]:
         with self._engine.connect() as connection:
@@ -86,9 +88,9 @@ class SqlSource(BaseSource):
             )
         return columns, [tuple(row) for row in rows]
 
-    def _metadata(self, row: dict[str, object], named: str) -> dict[str, JsonValue]:
-        """The table, the row's name, and short values to filter by."""
-        metadata: dict[str, JsonValue] = {"table": self._named, "row": _to_text(row[named])}
+    def _metadata(self, row: dict[str, object], id_column: str) -> dict[str, JsonValue]:
+        """Return the table, the row's name, and short values to filter by."""
+        metadata: dict[str, JsonValue] = {"table": self._named, "row": _to_text(row[id_column])}
         for name, value in row.items():
             if isinstance(value, (int, float, bool)) or (isinstance(value, str) and len(value) <= 100):
                 metadata.setdefault(name, value)
@@ -144,8 +146,8 @@ def _to_text(value: object) -> str:
 
 
 def _csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    made = io.StringIO()
-    writer = csv.writer(made, lineterminator="\n")
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows([[_to_text(value) for value in row] for row in rows])
-    return made.getvalue()
+    return buffer.getvalue()

@@ -11,8 +11,8 @@ from typing import cast
 
 from footnotes.errors import DocumentError, SourceAway, SourceUnreadable
 from footnotes.ingest.archive import is_archive
-from footnotes.ingest.ingestor import Ingestor, IngestTarget, made_by
-from footnotes.ingest.names import as_text, checked_metadata, safe_filename
+from footnotes.ingest.ingestor import Ingestor, IngestTarget, program_version
+from footnotes.ingest.names import as_text, check_metadata, safe_filename
 from footnotes.ingest.plan import Looks, Plan, Seen, make_plan, may_change
 from footnotes.ingest.sources import Address, Content, Entry, LeftOut, Source
 from footnotes.ingest.sources.open import translate_errors
@@ -27,7 +27,7 @@ from footnotes.types import Added, ErrorInfo, Followed
 
 BATCH_ENTRIES, BATCH_BYTES = 32, 64 * 1024 * 1024
 MOST_FAILURES = 3
-"""The source is away when this many entries in a row cannot be read."""
+"""The source is unavailable if this many entries in a row cannot be read."""
 Writing = Callable[[], AbstractContextManager[None]]
 
 
@@ -79,7 +79,7 @@ class SourceSync(SyncPass):
             return unchanged
         self._look()
         looks = Looks(_refuse_to_read, self._is_current, self._is_gone, self._find_owner)
-        plan = make_plan(self._seen, self._known, looks, made_by())
+        plan = make_plan(self._seen, self._known, looks, program_version())
         if self._source.stamps_are_hashes:
             self._find_renames(plan)
         if not self._source.complete:
@@ -89,20 +89,20 @@ class SourceSync(SyncPass):
         return plan
 
     def _known_sources(self) -> dict[str, KnownSource]:
-        """The documents of this source with their parts, without those of other sources with the same root."""
+        """Return the documents of this source with their parts, without those of other sources with the same root."""
         below, name = self._origins.below(self._prefix), as_text(self.root)
         own = {source for source, known in below.items() if known.follower == name}
         return {source: known for source, known in below.items() if source in own or source.partition(INSIDE)[0] in own}
 
     def _unchanged_plan(self) -> Plan | None:
-        """The plan if the source's version is unchanged and all its documents are current: nothing is listed then."""
-        noted, count = self._origins.version(self._version_row)
-        if not self._version or noted != self._version or count != str(len(self._known)):
+        """Return the plan if the source's version is unchanged and all its documents are current: nothing is listed."""
+        version, count = self._origins.version(self._version_row)
+        if not self._version or version != self._version or count != str(len(self._known)):
             return None
         plan = Plan()
         for known in self._known.values():
             is_fine = known.document_id is None or self._is_current(known)
-            if known.error is not None and (may_change(known.error.code) or known.made_by != made_by()):
+            if known.error is not None and (may_change(known.error.code) or known.made_by != program_version()):
                 is_fine = False
             if not is_fine:
                 return None
@@ -126,7 +126,7 @@ class SourceSync(SyncPass):
                 self._seen[source] = Seen(Path(item.key), Signature(size, 0, 0, 0), item.stamp)
 
     def _find_owner(self, source: str) -> str | None:
-        """The entry of a part: of an attachment, or of a member of an archive."""
+        """Return the entry of a part: of an attachment, or of a member of an archive."""
         owner, inside, _ = source.partition(INSIDE)
         return owner if inside and source not in self._seen else None
 
@@ -151,14 +151,14 @@ class SourceSync(SyncPass):
 
         Missing documents are deleted last: a crash leaves too much rather than too little.
         """
-        wanted = [*plan.changed, *plan.added]
-        if self._version and (wanted or plan.moved or plan.gone):
+        sources = [*plan.changed, *plan.added]
+        if self._version and (sources or plan.moved or plan.gone):
             with self._writing():
                 self._record(None)
         yield from self._move(plan.moved)
         vacated = {known.file_hash: known for known in plan.gone if known.document_id and INSIDE not in known.source}
         moves: dict[str, str] = {}
-        for batch in self._batches(wanted):
+        for batch in self._batches(sources):
             yield from self._ingest_batch(batch, vacated, set(plan.added), moves)
         with self._writing():
             if plan.changed:
@@ -210,7 +210,7 @@ class SourceSync(SyncPass):
         metadata = {**read.entry.metadata, **content.metadata, **self._target.metadata_of(Path(read.entry.key))}
         filename = safe_filename(content.filename)
         collection = self._target.collection
-        return NewSource(content.path, source, filename, collection, checked_metadata(metadata), content.mime)
+        return NewSource(content.path, source, filename, collection, check_metadata(metadata), content.mime)
 
     def _ingest_batch(
         self, batch: list[_ReadEntry], vacated: dict[str | None, KnownSource], added: set[str], moves: dict[str, str]
@@ -223,7 +223,7 @@ class SourceSync(SyncPass):
                 yield self._failure(read)
         fine = [read for read in batch if read.error is None and not read.is_gone]
         for read in fine:
-            moved = self._moved_from(read, vacated) if read.source in added else None
+            moved = self._find_moved(read, vacated) if read.source in added else None
             if moved is not None:
                 moves[moved.source] = read.source
                 yield from self._move({moved.source: read.source})
@@ -232,8 +232,8 @@ class SourceSync(SyncPass):
             yield from (file for file in self._ingest(fine) if file.error or file.path not in moved_here)
             self._note([self._build_origin(read, read.error) for read in batch if read.error and self._is_final(read)])
 
-    def _moved_from(self, read: _ReadEntry, vacated: dict[str | None, KnownSource]) -> KnownSource | None:
-        """The source that is gone and had the same bytes as this entry."""
+    def _find_moved(self, read: _ReadEntry, vacated: dict[str | None, KnownSource]) -> KnownSource | None:
+        """Return the gone source that had the same bytes as this entry."""
         if not vacated or len(read.files) != 1:
             return None
         try:
@@ -259,10 +259,10 @@ class SourceSync(SyncPass):
         """Update the metadata of a moved entry: it may name its path."""
         row = self._store.documents.find_by_source(self._user, self._target.collection, source)
         if row is not None and (metadata := self._entries[source].metadata):
-            self._store.documents.touch(self._user, row, source=source, metadata=checked_metadata(metadata))
+            self._store.documents.touch(self._user, row, source=source, metadata=check_metadata(metadata))
 
     def _ingest(self, reads: Sequence[_ReadEntry]) -> Iterator[Followed]:
-        """Ingest the files of entries; note the stamp of each entry when all its files are in."""
+        """Ingest the files of entries; record the stamp of each entry once all its files are stored."""
         files = [file for read in reads for file in read.files]
         packed = {file.source for file in files if is_archive(file.path, file.filename)}
         results: dict[str, list[Added]] = {read.source: [] for read in reads}
@@ -278,7 +278,7 @@ class SourceSync(SyncPass):
             yield from self._finish_entry(read, results[read.source])
 
     def _finish_entry(self, read: _ReadEntry, results: Sequence[Added]) -> Iterator[Followed]:
-        """Note the stamp of an entry, and delete parts that it no longer has."""
+        """Record the stamp of an entry, and delete parts that it no longer has."""
         errors = [added for added in results if added.error is not None]
         if any(may_change(added.error.code) for added in errors if added.error):
             self._is_whole = False
@@ -303,7 +303,7 @@ class SourceSync(SyncPass):
         return Origin(read.source, read.began, etag=read.entry.stamp, modified=as_text(self.root), error=error)
 
     def _record(self, version: str | None) -> None:
-        """Note the version of the source and its number of documents, when all of it is in."""
+        """Record the version of the source and its number of documents, once all of it is stored."""
         count = str(len(self._known_sources())) if version else None
         self._note([Origin(self._version_row, time.time_ns(), etag=version, modified=count)])
 

@@ -182,10 +182,10 @@ def _versions(stamp: str) -> dict[str, str | None]:
 
 
 def _links(tree: HtmlElement, base: Url) -> Iterator[Url]:
-    stated = next(iter(_addresses(tree.xpath("//base/@href"), base)), base)
+    base_address = next(iter(_addresses(tree.xpath("//base/@href"), base)), base)
     for element in tree.iter("a"):
         if "nofollow" not in (element.get("rel") or ""):
-            yield from _addresses([element.get("href") or ""], stated)
+            yield from _addresses([element.get("href") or ""], base_address)
 
 
 def _addresses(found: Iterable[str], base: Url) -> Iterator[Url]:

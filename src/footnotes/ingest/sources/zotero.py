@@ -52,20 +52,20 @@ class ZoteroSource(BaseSource):
             with_files.add(parent)
             self._files[key] = path
             status = path.stat()
-            known = metadata.get(parent or row["itemID"], {})
-            stamp = digest(status.st_size, status.st_mtime_ns, repr(known))
-            yield Entry(key, stamp, status.st_size, {**known, "zotero": row["key"]})
+            fields = metadata.get(parent or row["itemID"], {})
+            stamp = digest(status.st_size, status.st_mtime_ns, repr(fields))
+            yield Entry(key, stamp, status.st_size, {**fields, "zotero": row["key"]})
         for row in self._rows("notes"):
-            known = metadata.get(row["parentItemID"], metadata.get(row["itemID"], {}))
-            yield self._text(f"{row['key']}.html", _note(row), row["key"], known)
+            fields = metadata.get(row["parentItemID"], metadata.get(row["itemID"], {}))
+            yield self._text(f"{row['key']}.html", _note(row), row["key"], fields)
         for number, item in items.items():
             if number not in with_files and metadata[number].get("abstract"):
                 yield self._text(f"{item['key']}.md", _record(metadata[number]), item["key"], metadata[number])
 
-    def _text(self, key: str, text: str, item: str, known: dict[str, JsonValue]) -> Entry:
-        name = f"{str(known.get('title') or item)[:100]}{Path(key).suffix}"
+    def _text(self, key: str, text: str, item: str, fields: dict[str, JsonValue]) -> Entry:
+        name = f"{str(fields.get('title') or item)[:100]}{Path(key).suffix}"
         self._texts[key] = (name, text)
-        return Entry(key, digest(text, repr(known)), len(text), {**known, "zotero": item})
+        return Entry(key, digest(text, repr(fields)), len(text), {**fields, "zotero": item})
 
     def _rows(self, name: str) -> list[sqlite3.Row]:
         return self._database.execute(load_queries("footnotes.ingest.sources", "zotero")[name].sql).fetchall()
@@ -128,8 +128,8 @@ def _note(row: sqlite3.Row) -> str:
     return f"<!DOCTYPE html><html>{head}<body>{row['note']}</body></html>"
 
 
-def _record(known: dict[str, JsonValue]) -> str:
+def _record(fields: dict[str, JsonValue]) -> str:
     """Write the record of an item without a file as a card."""
-    lines = [f"# {known.get('title') or 'Untitled'}"]
-    line = ". ".join(str(known[name]) for name in ("author", "publication", "year", "doi") if known.get(name))
-    return "\n\n".join(part for part in (*lines, line, str(known.get("abstract") or "")) if part) + "\n"
+    lines = [f"# {fields.get('title') or 'Untitled'}"]
+    line = ". ".join(str(fields[name]) for name in ("author", "publication", "year", "doi") if fields.get(name))
+    return "\n\n".join(part for part in (*lines, line, str(fields.get("abstract") or "")) if part) + "\n"

@@ -14,7 +14,7 @@ from footnotes.ingest.code.files import SourceFile, source_files
 from footnotes.ingest.code.git import Git
 from footnotes.ingest.code.leave_out import reason_by_content
 from footnotes.ingest.code.manifests import manifest_entry_points
-from footnotes.ingest.sync import checked_root
+from footnotes.ingest.sync import check_root
 from footnotes.parse import Source
 from footnotes.parse.open import Limits, parse_document
 from footnotes.parse.types_by_name import LANGUAGES, code_mime
@@ -34,26 +34,26 @@ class RepositoryAnalysis:
     entry_points: dict[str, list[str]] = field(default_factory=dict)
 
     def names(self) -> frozenset[str]:
-        """Every symbol, by its full name and by its last part."""
+        """Return every symbol, by its full name and by its last part."""
         every = frozenset(name for names in self.symbols.values() for name in names)
         return every | {name.rpartition(".")[2] for name in every}
 
     def modules(self) -> frozenset[str]:
-        """Every imported module."""
+        """Return every imported module."""
         return frozenset(name for names in self.file_imports.values() for name in names if not name.startswith("."))
 
     def entries(self) -> list[str]:
         return list(dict.fromkeys(name for names in self.entry_points.values() for name in names))
 
     def files(self) -> frozenset[str]:
-        """Every path of the analysis, without globs."""
-        named = {*self.symbols, *self.file_imports, *self.entry_points, *self.layers}
-        return frozenset(path for path in named if path and "*" not in path)
+        """Return every path of the analysis, without globs."""
+        paths = {*self.symbols, *self.file_imports, *self.entry_points, *self.layers}
+        return frozenset(path for path in paths if path and "*" not in path)
 
 
 def analyse_repository(folder: Path, layers: Mapping[str, str], limits: Limits) -> RepositoryAnalysis:
     """Analyse the source of a repository. Files that cannot be read are skipped."""
-    root = checked_root(folder)
+    root = check_root(folder)
     found = RepositoryAnalysis()
     for item in source_files(root, Git.open(root), untracked=False):
         if isinstance(item, SourceFile) and reason_by_content(item.path) is None:
@@ -97,11 +97,11 @@ def load_analysis(path: Path) -> RepositoryAnalysis:
 
 def parse_analysis(read: object, name: str) -> RepositoryAnalysis:
     """Parse an analysis from plain values; raise an error that names the wrong value."""
-    known = ("symbols", "file_imports", "layers", "entry_points")
+    names = ("symbols", "file_imports", "layers", "entry_points")
     if not isinstance(read, dict):
         raise OptionError(f"{name} is not an object", remedy=_REMEDY)
-    if not any(key in read for key in known):
-        raise OptionError(f"{name} has none of {', '.join(known)}", remedy=_REMEDY)
+    if not any(key in read for key in names):
+        raise OptionError(f"{name} has none of {', '.join(names)}", remedy=_REMEDY)
     try:
         return RepositoryAnalysis(
             symbols=_by_path(read.get("symbols", {}), "symbols"),
@@ -118,7 +118,7 @@ class _InvalidAnalysis(Exception):
 
 
 def _by_path(value: object, key: str) -> dict[str, list[str]]:
-    """Names by path, from an object of lists, or from a list of names or of objects with `name` and `path`."""
+    """Return names by path, from an object of lists, or from a list of names or of objects with `name` and `path`."""
     if isinstance(value, dict):
         return {str(path): _texts(names, f"{key}[{path!r}]") for path, names in value.items()}
     if not isinstance(value, list):

@@ -12,7 +12,7 @@ from footnotes.parse.types_by_name import WIKI
 from footnotes.types import JsonValue, Metadata
 
 Describe = Callable[[int, tuple[str, ...], int, str], Metadata]
-"""Index, headings, tokens and text of a chunk → its metadata."""
+"""Returns the metadata of a chunk, from its index, headings, tokens and text."""
 
 _LONGEST_SLUG = 200
 _ANCHOR = re.compile(r"\s*\{\s*[#.:][^{}]*\}\s*\Z")
@@ -24,9 +24,9 @@ def build_describer(mime: str, metadata: Metadata, title: str) -> Describe | Non
     if mime != WIKI:
         return None
     path, analysis = metadata.get("path"), metadata.get("analysis")
-    known = analysis if isinstance(analysis, dict) else {}
-    symbols, imports = frozenset(_texts(known, "symbols")), frozenset(_texts(known, "imports"))
-    entries, taken = _texts(known, "entry_points"), set[str]()
+    values = analysis if isinstance(analysis, dict) else {}
+    symbols, imports = frozenset(_texts(values, "symbols")), frozenset(_texts(values, "imports"))
+    entries, used = _texts(values, "entry_points"), set[str]()
 
     def describe(index: int, headings: tuple[str, ...], tokens: int, text: str) -> Metadata:
         header = strip_anchor(headings[-1] if headings else title)
@@ -34,7 +34,7 @@ def build_describer(mime: str, metadata: Metadata, title: str) -> Describe | Non
             "section_header": header,
             "chunk_index": index,
             "token_count": tokens,
-            "slug": unique(slug(str(path or title), header), taken),
+            "slug": unique(slug(str(path or title), header), used),
             "symbols": [*find_names(text, symbols)],
             "imports": [*find_names(text, imports)],
             "entry_points": [*find_entry_points(text, entries)],
@@ -49,19 +49,19 @@ def strip_anchor(heading: str) -> str:
 
 
 def slug(path: str, section: str) -> str:
-    """`wiki_<path>_<section>`: lower case, letters and digits of any script, joined by `_`."""
+    """Build `wiki_<path>_<section>`: lower case, letters and digits of any script, joined by `_`."""
     bare = path.removesuffix(PurePosixPath(path).suffix)
     words = (_NO_WORD.sub("_", unicodedata.normalize("NFKC", part).lower()).strip("_") for part in (bare, section))
     return "_".join(filter(None, ("wiki", *words)))[:_LONGEST_SLUG]
 
 
-def unique(name: str, taken: set[str]) -> str:
+def unique(name: str, used: set[str]) -> str:
     """Make a name unique: the first stays unchanged, the second ends in `_2`."""
     number, found = 1, name
-    while found in taken:
+    while found in used:
         number += 1
         found = f"{name}_{number}"
-    taken.add(found)
+    used.add(found)
     return found
 
 

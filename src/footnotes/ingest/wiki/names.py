@@ -10,16 +10,16 @@ from footnotes.text.languages import function_words
 _CHAIN = re.compile(r"@?[A-Za-z_$][\w$-]*(?:(?:\.|::|#|/|\\)[A-Za-z_$][\w$-]*)*")
 _NAME = re.compile(r"[A-Za-z_$][\w$]*")
 _PLAIN = re.compile(r"[A-Z]?[a-z]+\Z")
-"""Names that are also words of a language: they count only in code."""
+"""Names that are also ordinary words: they count only in code."""
 _CODE = re.compile(r"^(`{3,}|~{3,})[^\n]*\n(?P<fenced>.*?)(?:^\1|\Z)|`(?P<inline>[^`\n]+)`", re.MULTILINE | re.DOTALL)
 _ENGLISH = frozenset(function_words("en"))
-"""Never names, also in code: `for`, `from`, `with`."""
+"""Never names, even in code: `for`, `from`, `with`."""
 _CALLED = re.compile(r"\b([A-Za-z_$][\w$]*)\(")
 _INDENTED = re.compile(r"^(?: {4}|\t)[^\n]+", re.MULTILINE)
 
 
 def find_names(text: str, names: Collection[str]) -> list[str]:
-    """The names that occur in a text, in order. Ordinary words count only in code."""
+    """Find the names in a text, in order. Ordinary words count only in code."""
     if not names:
         return []
     found: dict[str, None] = {}
@@ -36,13 +36,13 @@ def find_names(text: str, names: Collection[str]) -> list[str]:
 
 
 def code_in(text: str) -> str:
-    """The code in a Markdown text."""
+    """Return the code in a Markdown text."""
     pieces = [match["fenced"] or match["inline"] or "" for match in _CODE.finditer(text)]
     return "\n".join([*pieces, *_INDENTED.findall(text)])
 
 
 def _names_in(text: str) -> Iterator[str]:
-    """Every name, and every chain of names with its parts: `a.b.c`, `a.b`, `b.c`, `a`, `b`, `c`."""
+    """Yield every name, and every chain of names with its parts: `a.b.c`, `a.b`, `b.c`, `a`, `b`, `c`."""
     for chain in dict.fromkeys(_CHAIN.findall(text)):
         yield chain
         if "::" in chain or "#" in chain:
@@ -62,7 +62,7 @@ def _runs(parts: list[str]) -> Iterator[str]:
 
 
 def find_entry_points(text: str, entries: Iterable[str]) -> list[str]:
-    """The entry points in a text: a route by its path, a command or `main` by its call."""
+    """Find the entry points in a text: a route by its path, a command or `main` by its call."""
     code: str | None = None
     found: list[str] = []
     for entry in entries:
@@ -72,8 +72,8 @@ def find_entry_points(text: str, entries: Iterable[str]) -> list[str]:
             spoken = entry in text if path == "/" else _holds_path(text, path)
         elif kind in ("cli", "script") and name:
             code = code_in(text) if code is None else code
-            called = rf"(?m)(?:^|[\s$>])[\w./-]+[ \t]+{re.escape(name)}(?![\w-])"
-            spoken = entry in text or (name in code and re.search(called, code) is not None)
+            pattern = rf"(?m)(?:^|[\s$>])[\w./-]+[ \t]+{re.escape(name)}(?![\w-])"
+            spoken = entry in text or (name in code and re.search(pattern, code) is not None)
         else:
             spoken = f"{method}()" in text or (entry == "main" and "__main__" in text)
         if spoken:

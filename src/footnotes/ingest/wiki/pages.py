@@ -62,17 +62,17 @@ class Vocabulary:
         )
 
     def layer(self, path: str) -> str | None:
-        """The layer of a file: by its path, else by the first glob that matches."""
+        """Return the layer of a file: by its path, else by the first glob that matches."""
         if path in self.layers:
             return self.layers[path]
         return next((layer for pattern, layer in self.layers.items() if glob(pattern).fullmatch(path)), None)
 
 
 def page_metadata(path: str, text: str, vocabulary: Vocabulary, layers: Mapping[str, str]) -> dict[str, JsonValue]:
-    """The metadata of a page. `analysis` has the names in the page; each chunk keeps its own."""
-    _, stated = front_matter(text)
+    """Build the metadata of a page. `analysis` has the names in the page; each chunk keeps its own."""
+    _, fields = front_matter(text)
     found = _HEADING.search(text)
-    title = title_of(stated) or (strip_anchor(plain_title(found[1])) if found else "") or PurePosixPath(path).stem
+    title = title_of(fields) or (strip_anchor(plain_title(found[1])) if found else "") or PurePosixPath(path).stem
     names = find_names(text, vocabulary.names)[:MOST_SYMBOLS]
     described = find_described_file(path, title, text, vocabulary)
     of_file: dict[str, JsonValue] = {}
@@ -86,8 +86,8 @@ def page_metadata(path: str, text: str, vocabulary: Vocabulary, layers: Mapping[
         **of_file,
         "path": path,
         "title": title,
-        "type": _front_value(stated, "type") or _kind(path, title, vocabulary),
-        "layer": _front_value(stated, "layer") or _layer(path, text, vocabulary, layers),
+        "type": _front_value(fields, "type") or _kind(path, title, vocabulary),
+        "layer": _front_value(fields, "layer") or _layer(path, text, vocabulary, layers),
         "analysis": {
             "symbols": [*names],
             "imports": [*find_names(text, vocabulary.modules)[:MOST_IMPORTS]],
@@ -97,14 +97,14 @@ def page_metadata(path: str, text: str, vocabulary: Vocabulary, layers: Mapping[
 
 
 def find_described_file(path: str, title: str, text: str, vocabulary: Vocabulary) -> str | None:
-    """The source file of a page: the one it is named after, else the only one that it names."""
+    """Find the source file of a page: the one it is named after, else the only one that it names."""
     bare = path.removesuffix(PurePosixPath(path).suffix)
     for name in (bare, title):
         if name in vocabulary.files:
             return name
-    alike = [known for known in vocabulary.files if _stem(known) == bare or _stem(known).endswith("/" + bare)]
-    named = set(alike) or set(_named_files(text, vocabulary.files))
-    return named.pop() if len(named) == 1 else None
+    candidates = [known for known in vocabulary.files if _stem(known) == bare or _stem(known).endswith("/" + bare)]
+    files = set(candidates) or set(_find_files(text, vocabulary.files))
+    return files.pop() if len(files) == 1 else None
 
 
 def _stem(path: str) -> str:
@@ -117,7 +117,7 @@ def _front_value(values: Mapping[str, JsonValue], key: str) -> str:
 
 
 def _kind(path: str, title: str, vocabulary: Vocabulary) -> str:
-    """The kind of a page: `file` or `directory` by its name, else by its name, folders and title."""
+    """Detect the kind of a page: `file` or `directory` by its name, else by its name, folders and title."""
     bare = path.removesuffix(PurePosixPath(path).suffix)
     for name in (bare, title):
         if name in vocabulary.files:
@@ -134,14 +134,14 @@ def _kind(path: str, title: str, vocabulary: Vocabulary) -> str:
 
 
 def _layer(path: str, text: str, vocabulary: Vocabulary, layers: Mapping[str, str]) -> str:
-    """The layer by a glob of the settings, else that of most files the page names, else a guess from its path."""
+    """Return the layer by a glob of the settings, else of most files the page names, else guess it from the path."""
     for pattern, layer in layers.items():
         if glob(pattern).fullmatch(path):
             return layer
-    named = (vocabulary.layer(each) for each in _named_files(text, vocabulary.files))
-    counted = Counter(layer for layer in named if layer and layer != OTHER)
-    return counted.most_common(1)[0][0] if counted else guess_layer(path) or DOCS
+    layers_of_files = (vocabulary.layer(each) for each in _find_files(text, vocabulary.files))
+    counts = Counter(layer for layer in layers_of_files if layer and layer != OTHER)
+    return counts.most_common(1)[0][0] if counts else guess_layer(path) or DOCS
 
 
-def _named_files(text: str, files: frozenset[str]) -> Iterable[str]:
+def _find_files(text: str, files: frozenset[str]) -> Iterable[str]:
     return (match[0].removeprefix("./") for match in _PATH.finditer(text) if match[0].removeprefix("./") in files)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 
 from footnotes.ingest.ingestor import Ingestor, IngestTarget
-from footnotes.ingest.names import as_text, checked_metadata
+from footnotes.ingest.names import as_text, check_metadata
 from footnotes.ingest.plan import Plan
 from footnotes.ingest.sync import FolderSync
 from footnotes.ingest.walk import Skipped
@@ -84,5 +84,5 @@ class WikiSync(FolderSync):
             path, text = self._seen[source].path, self._text(source)
             relative = as_text(path.relative_to(self.root).as_posix())
             described = page_metadata(relative, text, self._vocabulary, self._layers)
-            self._metadata_by_source[source] = checked_metadata({**self._target.metadata_of(path), **described})
+            self._metadata_by_source[source] = check_metadata({**self._target.metadata_of(path), **described})
         return self._metadata_by_source[source]

@@ -1,1 +1,1 @@
-"""Ways to rerank, each one file: `late`, `cohere`, `server`, `onnx`, `llm`. Deadlines are kept around them."""
+"""Rerankers, one file each: `late`, `cohere`, `server`, `onnx`, `llm`. Deadlines are enforced around them."""

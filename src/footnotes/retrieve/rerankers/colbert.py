@@ -2,8 +2,8 @@
 
 Khattab and Zaharia, "ColBERT: Efficient and effective passage search via contextualized late interaction over BERT",
 SIGIR 2020: for each token of the question the best cosine among the passage's tokens, averaged. It is added to the
-fused score at half its weight, both in standard deviations of the hits that were read: see docs/evaluation.md.
-Source code and passages in other languages than English are not read, and keep their place among the others.
+fused score at half its weight, both in standard deviations over the hits read: see docs/evaluation.md.
+Source code and passages in languages other than English are not read, and keep their place among the others.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from footnotes.types import Hit
 Floats = NDArray[np.float64]
 WEIGHT = 0.5
 MOST_HITS, LEAST_HITS, MOST_TOKENS = 20, 5, 1_250
-"""Passages are read until so many tokens are, so that a question takes as long whether they are short or long."""
+"""Limits on the passages read: a token budget makes the time independent of their length."""
 KNOWN_BYTES = 64 * 1024**2
-"""About a thousand passages of 150 tokens."""
+"""Room for about a thousand passages of 150 tokens."""
 PASSAGE_TOKENS, QUESTION_TOKENS = 256, 64
 QUESTION, PASSAGE = 1, 2
-"""[unused0] and [unused1], which the model was taught to see before a question and before a passage."""
+"""[unused0] and [unused1]: in training they marked questions and passages."""
 _TITLE_WITHIN = 40
 
 
 class ColbertReranker:
-    """Reads question and passages apart and compares their tokens. Loaded at the first question."""
+    """Encodes question and passages separately and compares their tokens. The first question loads the model."""
 
     def __init__(self, files: ModelFiles, *, model: str = "", threads: int = 0) -> None:
         self._files, self._model, self._threads = files, model, threads or cores()
@@ -49,7 +49,7 @@ class ColbertReranker:
 
     @classmethod
     def from_settings(cls, model: str, settings: Settings) -> ColbertReranker:
-        """A folder or a name on the hub where one is given, else the installed package."""
+        """Use the named folder or model of the hub, else the installed package."""
         files = _in_folder(locate_model(model, settings.models_dir)) if model else COLBERT.find()
         return cls(files, model=model, threads=settings.embedder_threads)
 
@@ -63,24 +63,24 @@ class ColbertReranker:
         places = [place for place, hit in enumerate(hits[:MOST_HITS]) if _is_read(hit)]
         if not places:
             return [hit.score for hit in hits]
-        tokens = self._tokenizer([shown(hits[place]) for place in places])
+        tokens = self._tokenizer([text_of(hits[place]) for place in places])
         read = places[: _affordable([len(each) for each in tokens])]
         depth = min(len(hits), MOST_HITS) if len(read) == len(places) else places[len(read)]
-        asked = self._question(question)
+        query = self._question(question)
         similar = np.full(depth, np.nan)
-        similar[read] = [max_similarity(asked, each) for each in self._passages(tokens[: len(read)], deadline)]
+        similar[read] = [max_similarity(query, each) for each in self._passages(tokens[: len(read)], deadline)]
         return [float(score) for score in blend(found, similar) + boosts]
 
     def _passages(self, tokens: Sequence[Sequence[int]], deadline: Deadline) -> list[NDArray[np.float32]]:
-        """The vectors of each passage's tokens: those that are remembered, and the others read now."""
+        """Return the token vectors of each passage, from the cache or computed now."""
         states = [self._known.get(each) for each in tokens]
         new = [row for row, known in enumerate(states) if known is None]
         for batch in batches([len(tokens[row]) for row in new]):
             if deadline.over:
                 raise ProviderTimeout("reranking did not finish in time")
             rows = [new[at] for at in batch]
-            for row, made in zip(rows, self._states([_marked(tokens[row], PASSAGE) for row in rows]), strict=True):
-                states[row] = self._known.add(tokens[row], made)
+            for row, computed in zip(rows, self._states([_marked(tokens[row], PASSAGE) for row in rows]), strict=True):
+                states[row] = self._known.add(tokens[row], computed)
         return [each for each in states if each is not None]
 
     def _question(self, question: str) -> NDArray[np.float32]:
@@ -89,10 +89,10 @@ class ColbertReranker:
         return states
 
     def _states(self, ids: Sequence[Sequence[int]]) -> list[NDArray[np.float32]]:
-        """The unit vectors of each text's tokens, without [CLS], the mark and [SEP]."""
+        """Return unit vectors of each text's tokens, without [CLS], the mark and [SEP]."""
         inputs = padded(ids)
-        wanted = {each.name: inputs[each.name] for each in self._session.get_inputs()}
-        (hidden,) = self._session.run([self._output], wanted)
+        feed = {each.name: inputs[each.name] for each in self._session.get_inputs()}
+        (hidden,) = self._session.run([self._output], feed)
         return [unit_rows(row[2 : len(each) - 1]) for row, each in zip(hidden, ids, strict=True)]
 
     @cached_property
@@ -105,7 +105,7 @@ class ColbertReranker:
 
     @cached_property
     def _output(self) -> str:
-        """The output with a vector a token."""
+        """The name of the output with one vector per token."""
         names = [each.name for each in self._session.get_outputs() if len(each.shape) == 3]
         if not names:
             raise ModelDamaged(f"{self._files.weights} gives no vectors of tokens")
@@ -113,26 +113,26 @@ class ColbertReranker:
 
 
 def make(model: str, parts: Any) -> ColbertReranker:
-    """The reranker of a name; `parts` has the settings."""
+    """Build the named reranker; `parts` has the settings."""
     return ColbertReranker.from_settings(model, parts.settings)
 
 
 def blend(fused: Floats, similar: Floats) -> Floats:
-    """Fused scores with the likeness of tokens at half their weight, on the scale of the fused ones.
+    """Blend fused scores with token similarities, which have half their weight and are scaled to the fused ones.
 
-    `similar` is known of the first alone; those behind stay behind, in their order. Where it is NaN the passage was
-    not read, and counts as alike as the others are on average.
+    `similar` covers only the first hits; the others stay behind them, in their order. NaN marks a passage that was not
+    read; it counts as similar as the others on average.
     """
     first, rest = fused[: len(similar)], fused[len(similar) :]
     similar = np.where(np.isnan(similar), np.nanmean(similar), similar)
     spread = float(similar.std())
-    heard = first if spread < 1e-9 else first.mean() + first.std() * (similar - similar.mean()) / spread
-    blended = (first + WEIGHT * heard) / (1 + WEIGHT)
+    scaled = first if spread < 1e-9 else first.mean() + first.std() * (similar - similar.mean()) / spread
+    blended = (first + WEIGHT * scaled) / (1 + WEIGHT)
     return np.concatenate([blended, np.minimum(rest, blended.min(initial=np.inf))])
 
 
 class KnownPassages:
-    """The vectors of passages that were read before, a byte a dimension, up to so many bytes; the oldest go first."""
+    """A bounded cache of passage vectors in int8; drops the least recently used."""
 
     def __init__(self, most_bytes: int = KNOWN_BYTES) -> None:
         self._most, self._bytes = most_bytes, 0
@@ -141,33 +141,33 @@ class KnownPassages:
 
     def get(self, tokens: Sequence[int]) -> NDArray[np.float32] | None:
         with self._guard:
-            kept = self._kept.get(key := _key(tokens))
-            if kept is None:
+            cached = self._kept.get(key := _key(tokens))
+            if cached is None:
                 return None
             self._kept.move_to_end(key)
-        return unit_rows(kept.astype(np.float32))
+        return unit_rows(cached.astype(np.float32))
 
     def add(self, tokens: Sequence[int], states: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Keeps the vectors, and returns them as they are kept, so that a passage counts the same ever after."""
-        kept = np.rint(states * (127 / max(float(np.abs(states).max(initial=0.0)), 1e-9))).astype(np.int8)
+        """Store the vectors and return them as stored, so that a passage always scores the same."""
+        rounded = np.rint(states * (127 / max(float(np.abs(states).max(initial=0.0)), 1e-9))).astype(np.int8)
         with self._guard:
             if _key(tokens) not in self._kept:
-                self._kept[_key(tokens)] = kept
-                self._bytes += kept.nbytes
+                self._kept[_key(tokens)] = rounded
+                self._bytes += rounded.nbytes
             while self._bytes > self._most and self._kept:
                 self._bytes -= self._kept.popitem(last=False)[1].nbytes
-        return unit_rows(kept.astype(np.float32))
+        return unit_rows(rounded.astype(np.float32))
 
 
-def shown(hit: Hit) -> str:
-    """The passage below its title and headings, unless it begins with them."""
+def text_of(hit: Hit) -> str:
+    """Return the passage below its title and headings, without those it begins with."""
     names = dict.fromkeys(name for name in (hit.title or "", *hit.headings) if name)
     above = [name for name in names if name not in hit.text[: len(name) + _TITLE_WITHIN]]
     return f"{' | '.join(above)}\n{hit.text}" if above else hit.text
 
 
 def _is_read(hit: Hit) -> bool:
-    """The model was taught English; source code it reads worse than the fused scores order it."""
+    """Return whether the model reads a hit. It was trained on English; on code the fused order is better."""
     return hit.language in (None, "", "en")
 
 
@@ -176,7 +176,7 @@ def _key(tokens: Sequence[int]) -> bytes:
 
 
 def _affordable(lengths: Sequence[int]) -> int:
-    """How many of the first passages are read."""
+    """Return how many of the first passages fit the budget."""
     return max(LEAST_HITS, int(np.searchsorted(np.cumsum(lengths), MOST_TOKENS, side="right")))
 
 

@@ -1,4 +1,4 @@
-"""Rerankers of the package fastembed: cross-encoders, and late interaction over models such as ColBERT. An extra."""
+"""Rerankers of the package fastembed: cross-encoders, and late interaction with models such as ColBERT. An extra."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ BATCH = 8
 
 
 def make(model: str, parts: Any) -> Reranker:
-    """The reranker of a name: a cross-encoder, or a late-interaction model, whichever list it is in."""
-    chosen, settings = model or DEFAULT_MODEL, parts.settings
-    options = (chosen, settings.models_dir, settings.embedder_threads or cores())
+    """Build the named reranker: a cross-encoder or a late-interaction model, whichever list has the name."""
+    model_name, settings = model or DEFAULT_MODEL, parts.settings
+    options = (model_name, settings.models_dir, settings.embedder_threads or cores())
     late = {one["model"].lower() for one in LateInteractionTextEmbedding.list_supported_models()}
-    if chosen.lower() in late:
+    if model_name.lower() in late:
         return FastEmbedLateReranker(*options)
     try:
-        find_listed(TextCrossEncoder, chosen)
+        find_listed(TextCrossEncoder, model_name)
     except ConfigError as error:
         remedy = f"{error.remedy} For late interaction it has {', '.join(sorted(late))}."
         raise ConfigError(error.message, remedy=remedy) from error
@@ -64,7 +64,7 @@ class _FastEmbed(ABC):
 
 
 class FastEmbedReranker(_FastEmbed):
-    """Reads question and passage together and gives one score."""
+    """Reads question and passage together and returns one score."""
 
     kind = TextCrossEncoder
 
@@ -73,11 +73,11 @@ class FastEmbedReranker(_FastEmbed):
 
 
 class FastEmbedLateReranker(_FastEmbed):
-    """The sum over the question's tokens of the best likeness in the passage (Khattab and Zaharia, ColBERT, 2020)."""
+    """The sum over the question's tokens of the best similarity in the passage (Khattab and Zaharia, ColBERT, 2020)."""
 
     kind = LateInteractionTextEmbedding
 
     def _score(self, model: Any, question: str, texts: list[str]) -> list[float]:
-        (asked,) = (np.asarray(one) for one in model.query_embed(question))
+        (query,) = (np.asarray(one) for one in model.query_embed(question))
         passages = (np.asarray(one) for one in model.passage_embed(texts))
-        return [float((asked @ passage.T).max(axis=1).sum()) for passage in passages]
+        return [float((query @ passage.T).max(axis=1).sum()) for passage in passages]

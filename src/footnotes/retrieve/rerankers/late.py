@@ -1,8 +1,8 @@
-"""Late interaction over the embedder's own token vectors: no further model.
+"""Late interaction over the embedder's own token vectors: needs no second model.
 
 Khattab and Zaharia, "ColBERT: Efficient and effective passage search via contextualized late interaction over
-BERT", SIGIR 2020: for each token of the question the best cosine among the passage's tokens, averaged. To it are
-added the cosine of the whole passage and a fifth of its lexical score beside the best.
+BERT", SIGIR 2020: for each token of the question the best cosine among the passage's tokens, averaged. The score
+adds the cosine of the whole passage, and a fifth of its lexical score relative to the best one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from footnotes.types import Hit, Role
 
 LEXICAL_WEIGHT = 0.2
 BATCH = 8
-"""Passages read between two looks at the clock."""
+"""Passages read between two checks of the deadline."""
 
 
 class TokenVectors(Protocol):
@@ -29,7 +29,7 @@ class TokenVectors(Protocol):
 
 
 class LateReranker:
-    """Reranks by the vectors of single tokens, made on the fly."""
+    """Reranks by token vectors, computed for each search."""
 
     def __init__(self, token_vectors: TokenVectors | None) -> None:
         if token_vectors is None:
@@ -44,22 +44,22 @@ class LateReranker:
         return "late"
 
     def score(self, question: str, hits: Sequence[Hit], *, deadline: Deadline) -> list[float]:
-        asked = self._token_vectors([question], role="query")[0]
+        query = self._token_vectors([question], role="query")[0]
         similar: list[float] = []
         for start in range(0, len(hits), BATCH):
             if deadline.over:
                 raise ProviderTimeout("reranking did not finish in time")
             texts = [hit.text for hit in hits[start : start + BATCH]]
-            similar += [max_similarity(asked, tokens) for tokens in self._token_vectors(texts, role="passage")]
+            similar += [max_similarity(query, tokens) for tokens in self._token_vectors(texts, role="passage")]
         best = max((hit.scores.lexical.score for hit in hits if hit.scores.lexical), default=0.0)
         return [tokens + _whole(hit) + _lexical(hit, best) for tokens, hit in zip(similar, hits, strict=True)]
 
 
-def max_similarity(asked: NDArray[np.float32], passage: NDArray[np.float32]) -> float:
-    """The mean over the question's tokens of the best cosine among the passage's."""
-    if not len(asked) or not len(passage):
+def max_similarity(query: NDArray[np.float32], passage: NDArray[np.float32]) -> float:
+    """Return the mean over the question's tokens of the best cosine among the passage's tokens."""
+    if not len(query) or not len(passage):
         return 0.0
-    return float((asked @ passage.T).max(axis=1).mean())
+    return float((query @ passage.T).max(axis=1).mean())
 
 
 def _whole(hit: Hit) -> float:

@@ -1,4 +1,4 @@
-"""A chat model as the reranker: it is shown the passages and names them in order."""
+"""A chat model as a reranker: it reads the passages and lists them in order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from footnotes.remote.deadline import Deadline
 from footnotes.types import Hit
 
 Complete = Callable[[str, str, Deadline], str]
-"""System and user text, and the deadline → what a chat model says."""
+"""Calls a chat model with system text, user text and a deadline."""
 
 SHOWN_CHARACTERS = 600
 _SYSTEM = (
@@ -20,7 +20,7 @@ _SYSTEM = (
 
 
 class LlmReranker:
-    """Ranks a list in one call. What the model leaves out comes last, in the order it was."""
+    """Ranks all hits in one call. Hits that the model omits come last, in their old order."""
 
     def __init__(self, complete: Complete | None) -> None:
         if complete is None:
@@ -32,9 +32,9 @@ class LlmReranker:
         return "llm"
 
     def score(self, question: str, hits: Sequence[Hit], *, deadline: Deadline) -> list[float]:
-        shown = "\n".join(f"[{n}] {' '.join(hit.text[:SHOWN_CHARACTERS].split())}" for n, hit in enumerate(hits, 1))
-        said = self._complete(_SYSTEM, f"Question: {question}\n\nPassages:\n{shown}\n\nBest first:", deadline)
-        order = list(dict.fromkeys(n for n in map(int, re.findall(r"\d{1,4}", said)) if 1 <= n <= len(hits)))
+        passages = "\n".join(f"[{n}] {' '.join(hit.text[:SHOWN_CHARACTERS].split())}" for n, hit in enumerate(hits, 1))
+        response = self._complete(_SYSTEM, f"Question: {question}\n\nPassages:\n{passages}\n\nBest first:", deadline)
+        order = list(dict.fromkeys(n for n in map(int, re.findall(r"\d{1,4}", response)) if 1 <= n <= len(hits)))
         if not order:
             raise ProviderBadResponse("the model named no passage")
         place = {n: rank for rank, n in enumerate(order)}

@@ -1,4 +1,4 @@
-"""Settings → reranker."""
+"""Builds the reranker from the settings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COHERE_MODEL = "rerank-v3.5"
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a reranker may be made of."""
+    """The parts available to a reranker."""
 
     settings: Settings
     token_vectors: TokenVectors | None = None
@@ -30,7 +30,7 @@ class Parts:
 
 
 def make_reranker(name: str, parts: Parts) -> Reranker:
-    """The reranker of a name. A plug-in's factory is handed the model's name and the parts."""
+    """Return the named reranker. A plug-in's factory receives the model's name and the parts."""
     _, model = plugins.split_name(name)
     factory = plugins.find("rerankers", name)
     return cast(Reranker, factory(model, parts))
@@ -56,8 +56,8 @@ def onnx(model: str, parts: Parts) -> Reranker:
 
 def cohere(model: str, parts: Parts) -> Reranker:
     endpoint = endpoint_for("cohere", parts.settings, attempts=1, native=True)
-    chosen = model or COHERE_MODEL
-    return ServerReranker(f"cohere:{chosen}", endpoint, model=chosen, path="v2/rerank")
+    model_name = model or COHERE_MODEL
+    return ServerReranker(f"cohere:{model_name}", endpoint, model=model_name, path="v2/rerank")
 
 
 def server(model: str, parts: Parts) -> Reranker:

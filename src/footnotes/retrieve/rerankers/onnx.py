@@ -16,13 +16,13 @@ from footnotes.types import Hit
 
 MAX_TOKENS = 512
 QUESTION_CHARACTERS = 1_000
-"""More of a question is not read: it would leave the passage no room, and the tokenizer refuses that."""
+"""Longer questions are cut: they would leave no room for the passage, and the tokenizer raises on that."""
 BATCH = 8
 _BOTH = "Name a folder with model.onnx and tokenizer.json as rerank_model_dir."
 
 
 class OnnxReranker:
-    """Reads question and passage together and gives one score. Loaded at the first question."""
+    """Reads question and passage together and returns one score. The first question loads the model."""
 
     def __init__(self, folder: str, *, threads: int = 0) -> None:
         self._folder, self._threads = Path(folder).expanduser(), threads
@@ -52,10 +52,10 @@ class OnnxReranker:
             "attention_mask": [each.attention_mask for each in encoded],
             "token_type_ids": [each.type_ids for each in encoded],
         }
-        wanted = {each.name for each in self._session.get_inputs()}
-        inputs = {name: np.array(rows, dtype=np.int64) for name, rows in arrays.items() if name in wanted}
+        input_names = {each.name for each in self._session.get_inputs()}
+        inputs = {name: np.array(rows, dtype=np.int64) for name, rows in arrays.items() if name in input_names}
         logits = np.asarray(self._session.run(None, inputs)[0], dtype=np.float64).reshape(len(pairs), -1)
-        # Two outputs are "irrelevant, relevant"; one is the relevance itself.
+        # Two outputs mean "irrelevant, relevant"; a single one is the relevance.
         return [float(row[-1] - row[0]) if len(row) > 1 else float(row[0]) for row in logits]
 
     @cached_property
@@ -78,5 +78,5 @@ class OnnxReranker:
         path = str(self._weights)
         try:
             return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # onnxruntime's own classes share no base but this
+        except Exception as error:  # onnxruntime's own errors share no other base
             raise ModelDamaged(f"{path} is not a model onnxruntime can load") from error

@@ -1,4 +1,4 @@
-"""Any server with a `/rerank` address: Cohere, Jina, llama.cpp and vLLM take documents, TEI takes texts."""
+"""Any server with a `/rerank` endpoint: Cohere, Jina, llama.cpp and vLLM take documents, TEI takes texts."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from footnotes.remote import Deadline, Endpoint, Remote
 from footnotes.types import Hit
 
 MAX_CHARACTERS = 8_000
-"""More of a passage is never sent: rerankers cut it anyway."""
+"""Longer passages are cut; rerankers cut them anyway."""
 
 
 class ServerReranker:
-    """One model behind a `/rerank` address. Which of the two shapes it speaks is found out once."""
+    """One model behind a `/rerank` endpoint. The first call finds out which of the two formats it uses."""
 
     def __init__(self, name: str, endpoint: Endpoint, *, model: str = "", path: str = "rerank") -> None:
         self._name, self._model, self._path = name, model, path
@@ -48,10 +48,10 @@ class ServerReranker:
 
 
 def scores_in(answer: Any, count: int, provider: str) -> list[float]:
-    """One score a passage, in the order they were sent, whatever order they came back in."""
-    listed = answer if isinstance(answer, list) else answer.get("results") or answer.get("data")
+    """Return one score per passage in the order sent, whatever order the server uses."""
+    results = answer if isinstance(answer, list) else answer.get("results") or answer.get("data")
     scores: dict[int, float] = {}
-    for item in listed if isinstance(listed, list) else ():
+    for item in results if isinstance(results, list) else ():
         index, score = item.get("index"), item.get("relevance_score", item.get("score"))
         if isinstance(index, int) and isinstance(score, (int, float)):
             scores[index] = float(score)

@@ -33,7 +33,7 @@ class TurnWithNotes:
 
 def add_notes(turns: Iterable[KeptTurn], mark: Callable[[int], str], doubt: str) -> list[TurnWithNotes]:
     """Mark the end of every sentence that has a footnote with `mark`, and of unsupported ones with `doubt`."""
-    made: list[TurnWithNotes] = []
+    turns_with_notes: list[TurnWithNotes] = []
     first = 1
     for turn in turns:
         answer: Mapping[str, Any] = turn.answer or {}
@@ -50,12 +50,12 @@ def add_notes(turns: Iterable[KeptTurn], mark: Callable[[int], str], doubt: str)
             Note(numbers[key], _citation_place(by_marker[key]), " ".join(str(by_marker[key]["quote"]).split()))
             for key in numbers
         )
-        made.append(TurnWithNotes(turn.question, _insert_marks(turn.text, marks), notes))
-    return made
+        turns_with_notes.append(TurnWithNotes(turn.question, _insert_marks(turn.text, marks), notes))
+    return turns_with_notes
 
 
 def _end(text: str, span: Sequence[int]) -> int:
-    """The end of a span, without trailing white space; in a table row, inside the last cell."""
+    """Return the end of a span, without trailing white space; in a table row, inside the last cell."""
     return span[0] + len(text[span[0] : span[1]].rstrip().removesuffix("|").rstrip())
 
 
@@ -76,12 +76,16 @@ def _citation_place(citation: Mapping[str, Any]) -> str:
 
 def to_markdown(title: str, turns: Iterable[KeptTurn]) -> str:
     parts = [f"# {_line(title)}"]
-    made = add_notes(turns, lambda number: f"[^{number}]", _DOUBT)
-    for turn in made:
+    turns_with_notes = add_notes(turns, lambda number: f"[^{number}]", _DOUBT)
+    for turn in turns_with_notes:
         parts += [f"## {_line(turn.question)}", _harmless(turn.text)]
-    notes = [f"[^{note.number}]: {_line(note.place)}: “{_line(note.quote)}”" for turn in made for note in turn.notes]
+    notes = [
+        f"[^{note.number}]: {_line(note.place)}: “{_line(note.quote)}”"
+        for turn in turns_with_notes
+        for note in turn.notes
+    ]
     parts += ["\n".join(notes)] if notes else []
-    parts += [_DOUBT_TEXT] if any(_DOUBT in turn.text for turn in made) else []
+    parts += [_DOUBT_TEXT] if any(_DOUBT in turn.text for turn in turns_with_notes) else []
     return "\n\n".join(parts) + "\n"
 
 

@@ -58,7 +58,7 @@ async def api_upload(request: Request, state: State, caller: Writer) -> r.ApiUpl
     return SafeJson(r.ApiOutcomes(rows), 207)
 
 
-@router.get("/search", summary="Search, or with rag=true an answer", responses=errors(400, *MODEL_ERRORS, flat=True))
+@router.get("/search", summary="Search, or answer with rag=true", responses=errors(400, *MODEL_ERRORS, flat=True))
 async def api_search(
     request: Request,
     library: ReadLibrary,

@@ -17,7 +17,7 @@ MOST = 20_000
 _UPLOAD = "upload:"
 
 
-@router.get("", summary="All documents, a short row each", responses=errors())
+@router.get("", summary="List all documents as short rows", responses=errors())
 def catalogue(
     library: ReadLibrary,
     caller: Reader,

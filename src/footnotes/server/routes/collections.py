@@ -26,7 +26,7 @@ _CHANGE = "Choose the chunker and system prompt of a collection"
 
 @router.put("/{name}", summary=_CHANGE, responses=errors(404, 507, body=True))
 def change(name: Name, body: CollectionBody, library: WriteLibrary, caller: Writer) -> r.Collection:
-    """Documents added from now on follow it; reindex for those that are there."""
+    """Applies to documents added from now on; reindex to apply it to existing ones."""
     library.set_collection(name, **body.model_dump())
     return next(r.Collection(**row) for row in library.collections() if row["name"] == name)
 

@@ -43,7 +43,7 @@ class DefaultBody(Body):
     is_default: bool = Field(examples=[True])
 
 
-@router.get("", summary="The models that are connected", responses=errors())
+@router.get("", summary="List connected models", responses=errors())
 def connections(state: State, caller: Reader) -> r.ConnectedModels:
     """Only admins see addresses; keys are never shown."""
     found = state.connections.all(caller.tenant)
@@ -55,18 +55,18 @@ def connections(state: State, caller: Reader) -> r.ConnectedModels:
 
 @router.post("", status_code=201, summary="Connect a model", responses=errors(body=True))
 def connect(body: ConnectionBody, state: State, caller: Admin) -> ConnectedModel:
-    """Used at once, without a restart."""
+    """Takes effect at once, without a restart."""
     return state.connections.add(caller, body.to_connection())
 
 
-@router.post("/test", summary="Ask a model one small thing", responses=errors(404, *MODEL_ERRORS, body=True))
+@router.post("/test", summary="Test a model", responses=errors(404, *MODEL_ERRORS, body=True))
 def test(body: TriedBody, state: State, caller: Admin) -> r.Tried:
-    """Returns the time to the first words, or the exact error. Stores nothing."""
+    """Sends a small request. Returns the time to the first words, or the exact error; stores nothing."""
     found = tried(state.connections.build(caller, body.to_connection(), body.id), state.settings)
     return r.Tried(found.ok, found.ms, found.first, found.error)
 
 
-@router.post("/models", summary="The models of a provider", responses=errors(404, *MODEL_ERRORS, body=True))
+@router.post("/models", summary="List the models of a provider", responses=errors(404, *MODEL_ERRORS, body=True))
 def models(body: TriedBody, state: State, caller: Admin) -> r.ListedModels:
     """Returns the exact error if there is no list."""
     connection = state.connections.build(caller, body.to_connection(), body.id)
@@ -76,9 +76,9 @@ def models(body: TriedBody, state: State, caller: Admin) -> r.ListedModels:
         return r.ListedModels([], error.info())
 
 
-@router.get("/found", summary="Servers of models on this machine", responses=errors())
+@router.get("/found", summary="Find model servers on this machine", responses=errors())
 def found(state: State, caller: Admin) -> r.FoundServers:
-    """Ollama, LM Studio and llama.cpp at their usual ports of loopback; for the operator's own tenant."""
+    """Looks for Ollama, LM Studio and llama.cpp at their loopback ports; only for the server's own tenant."""
     if not state.connections.are_allowed or caller.tenant != state.settings.user:
         raise Forbidden("only the operator may search for programs on this machine")
     return r.FoundServers(list(found_here(state.settings)))
@@ -91,7 +91,7 @@ def choose(connection: Id, body: DefaultBody, state: State, caller: Admin) -> Co
 
 @router.delete("/{connection}", summary="Disconnect a model", responses=errors(404))
 def disconnect(connection: Id, state: State, caller: Admin) -> ConnectedModel:
-    """Its key is removed for good."""
+    """Deletes its key permanently."""
     return state.connections.remove(caller.tenant, connection)
 
 

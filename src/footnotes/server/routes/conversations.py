@@ -30,8 +30,9 @@ router = APIRouter(prefix="/v1/conversations", tags=["conversations"], route_cla
 Id = Annotated[str, Path(min_length=1, max_length=64)]
 Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
 MOST_HISTORY = 12
-"""Questions and answers before it that a question is understood by."""
+"""Earlier questions and answers that a question is understood with."""
 _STREAMED = events(examples.ANSWER_EVENTS) | errors(404, 507, *MODEL_ERRORS, body=True)
+_FOLLOW_UP = "Ask a follow-up question"
 _ANSWER_DESCRIPTION = "The turn when it is answered; with `Accept: text/event-stream` its events as they happen"
 
 
@@ -43,12 +44,12 @@ def conversations(
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     offset: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
 ) -> r.Conversations:
-    """Those last spoken in first. `next_offset` is null on the last page."""
+    """Most recently used first. `next_offset` is null on the last page."""
     found = library.conversations.all(caller.tenant, sought=q, limit=limit + 1, offset=offset)
     return r.Conversations(found[:limit], offset + limit if len(found) > limit else None)
 
 
-@router.post("", summary="Begin a conversation", response_description=_ANSWER_DESCRIPTION, responses=_STREAMED)
+@router.post("", summary="Start a conversation", response_description=_ANSWER_DESCRIPTION, responses=_STREAMED)
 async def begin(
     request: Request, body: NewConversationBody, library: ReadLibrary, state: State, caller: Reader
 ) -> KeptTurn | Response:
@@ -59,7 +60,7 @@ async def begin(
 
 @router.get("/{conversation}", summary="One conversation", responses=errors(404))
 def conversation(conversation: Id, library: ReadLibrary, state: State, caller: Reader) -> r.WholeConversation:
-    """With all its turns. One that is still `asking` can be followed at its `events`."""
+    """With all its turns. Follow a turn that is still `asking` at its `events`."""
     found = library.conversations.one(caller.tenant, conversation)
     turns = library.conversations.turns(caller.tenant, conversation)
     ended = [_end_if_dead(turn, conversation, library, state, caller) for turn in turns]
@@ -74,7 +75,7 @@ def rename(conversation: Id, body: TitleBody, library: ReadLibrary, state: State
 
 @router.delete("/{conversation}", summary="Delete a conversation", responses=errors(404, 507))
 async def delete(conversation: Id, library: ReadLibrary, state: State, caller: Reader) -> r.Deleted:
-    """For good. An answer that is being written for it is stopped."""
+    """Deletes it permanently. Stops an answer that is being written."""
 
     def drop() -> None:
         _check_may_change(state, caller, library, conversation)
@@ -89,7 +90,7 @@ async def delete(conversation: Id, library: ReadLibrary, state: State, caller: R
 # ── turns
 
 
-@router.post("/{conversation}/turns", summary="Ask on", response_description=_ANSWER_DESCRIPTION, responses=_STREAMED)
+@router.post("/{conversation}/turns", summary=_FOLLOW_UP, response_description=_ANSWER_DESCRIPTION, responses=_STREAMED)
 async def ask(
     conversation: Id, request: Request, body: TurnAskBody, library: ReadLibrary, state: State, caller: Reader
 ) -> KeptTurn | Response:
@@ -116,7 +117,7 @@ _EVENTS = events(examples.ANSWER_EVENTS) | errors(404)
 async def follow(
     conversation: Id, number: Number, request: Request, library: ReadLibrary, state: State, caller: Reader
 ) -> Response:
-    """All events of an answer so far, then the rest as it happens."""
+    """Sends all events of the answer so far, then the rest as they happen."""
     key = (caller.tenant, conversation, number)
     await state.pools.short.run(library.conversations.turn, caller.tenant, conversation, number)
     here = state.running_answers.find(key)
@@ -126,7 +127,7 @@ async def follow(
 
 @router.post("/{conversation}/turns/{number}/stop", summary="Stop an answer", responses=errors(404, 507))
 async def stop(conversation: Id, number: Number, library: ReadLibrary, state: State, caller: Reader) -> KeptTurn:
-    """The partial answer is stored."""
+    """Stores the partial answer."""
     await state.pools.short.run(_check_may_change, state, caller, library, conversation)
     kept = library.conversations
     if not await state.running_answers.stop((caller.tenant, conversation, number)):
@@ -134,7 +135,7 @@ async def stop(conversation: Id, number: Number, library: ReadLibrary, state: St
     return await state.pools.short.run(kept.turn, caller.tenant, conversation, number)
 
 
-@router.put("/{conversation}/turns/{number}/rating", summary="Judge an answer", responses=errors(404, 507, body=True))
+@router.put("/{conversation}/turns/{number}/rating", summary="Rate an answer", responses=errors(404, 507, body=True))
 def rate(
     conversation: Id, number: Number, body: RatingBody, library: ReadLibrary, state: State, caller: Reader
 ) -> KeptTurn:
@@ -173,7 +174,7 @@ async def _ask(
     try:
         number, history = await state.pools.short.run(write_down)
     except BaseException:
-        await state.pools.short.run(state.answers.give_back, caller.tenant)
+        await state.pools.short.run(state.answers.refund, caller.tenant)
         raise
     key = (caller.tenant, conversation, number)
     found = await _start_answer(key, library, state, caller, body, history)
@@ -206,7 +207,7 @@ async def _start_answer(
     events = answer_events(state, tenant, library, body.question, **body.options(), history=history)
     found = state.running_answers.begin(key, caller, library, events)
     assert found.task is not None
-    found.task.add_done_callback(lambda _: state.tenants.give_back(tenant))
+    found.task.add_done_callback(lambda _: state.tenants.release(tenant))
     try:
         await found.wait_begun()
     except InputError:

@@ -68,7 +68,7 @@ _UPLOAD_BODY = {
     "",
     status_code=202,
     openapi_extra={"requestBody": _UPLOAD_BODY},
-    summary="Hand documents over",
+    summary="Upload documents",
     response_description="Each is a job now",
     responses=errors(507, body=True),
 )
@@ -222,7 +222,7 @@ def delete_by_checksum(
 
 @router.delete("/{document_id}", summary="Delete a document", responses=errors(404, 507))
 def delete(document_id: str, library: WriteLibrary, state: State, caller: Writer) -> r.Deleted:
-    """When it returns the document is found by nothing any more."""
+    """When it returns, no search finds the document."""
     found = library.document(document_id).id
     return r.Deleted(state.intake.delete(caller.tenant, library, [found]))
 
@@ -230,7 +230,7 @@ def delete(document_id: str, library: WriteLibrary, state: State, caller: Writer
 @router.get(
     "/{document_id}/content",
     response_class=FileResponse,
-    summary="The original, as a download",
+    summary="Download the original",
     response_description="The uploaded bytes",
     responses=file_response("application/octet-stream") | errors(404),
 )
@@ -253,7 +253,7 @@ def text(
     return r.Text(document_id, start, start + len(found), found)
 
 
-@router.get("/{document_id}/chunks", summary="How the document was cut", responses=errors(404))
+@router.get("/{document_id}/chunks", summary="The chunks of a document", responses=errors(404))
 def chunks(
     document_id: str,
     library: ReadLibrary,
@@ -265,7 +265,7 @@ def chunks(
     return r.Chunks(found[offset : offset + limit], len(found), offset + limit if more else None)
 
 
-_BLOCKS = "Its blocks: headings, paragraphs, lists, tables, code"
+_BLOCKS = "The blocks of a document: headings, paragraphs, lists, tables, code"
 
 
 @router.get("/{document_id}/blocks", summary=_BLOCKS, responses=errors(404))
@@ -310,7 +310,7 @@ _PAGE = "/{document_id}/pages/{page}"
 
 @router.get(f"{_PAGE}/words", summary="The words of a page with their positions", responses=errors(404))
 async def page_words(document_id: str, page: int, library: ReadLibrary, state: State) -> r.PageWords:
-    """For a layer of text over its picture: offset in the canonical text, word, and box in shares of the picture."""
+    """For a layer of text over its picture: offset in the canonical text, word, and box in fractions of the picture."""
     return r.PageWords(page, await state.pools.draw.run(words_on_page, library, document_id, page))
 
 
@@ -345,7 +345,7 @@ async def page_boxes(
     end: Annotated[int | None, Query(ge=0, le=2**40)] = None,
     width: Annotated[int, Query(ge=100, le=2_400)] = 1_000,
 ) -> r.Boxes:
-    """Boxes as `[left, top, right, bottom]`, in shares of the picture from its upper left corner."""
+    """Boxes as `[left, top, right, bottom]`, in fractions of the picture from its upper left corner."""
     picture = await state.pools.draw.run(draw_highlights, library, document_id, page, start, end, width, drawn=False)
     boxes = [(box.left, box.bottom, box.right, box.top) for group in picture.boxes for box in group]
     return r.Boxes(page, picture.width, picture.height, boxes)

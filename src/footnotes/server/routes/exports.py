@@ -1,4 +1,4 @@
-"""/v1/conversations/{id}/export: a conversation to take away."""
+"""/v1/conversations/{id}/export: downloads of a conversation."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ _LONGEST_NAME = 80
 @router.get(
     "/{conversation}/export",
     response_class=Response,
-    summary="A conversation with its footnotes, as a file",
+    summary="Export a conversation",
     response_description="Markdown or Word, as asked for",
     responses=file_response(MIME) | errors(404),
 )
@@ -193,7 +193,7 @@ def export(
     caller: Reader,
     form: Annotated[Literal["md", "docx"], Query(alias="format")] = "md",
 ) -> Response:
-    """Every sentence with the footnote that proves it; the footnotes of Word are footnotes of Word."""
+    """A file of the conversation with its footnotes; in a Word document they are native footnotes."""
     found = library.conversations.one(caller.tenant, conversation)
     turns = library.conversations.turns(caller.tenant, conversation)
     if form == "md":

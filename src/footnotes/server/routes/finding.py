@@ -30,7 +30,7 @@ router = APIRouter(prefix="/v1", tags=["find"], route_class=StrictRoute)
 LLM = "llm"
 
 
-@router.post("/search", summary="Find passages", responses=errors(*MODEL_ERRORS, body=True))
+@router.post("/search", summary="Find passages", responses=errors(404, *MODEL_ERRORS, body=True))
 async def search(body: SearchBody, library: ReadLibrary, state: State, caller: Reader) -> SearchResult | Response:
     """Returns the best passages with the rank and score in each leg, and which legs ran.
 
@@ -42,7 +42,7 @@ async def search(body: SearchBody, library: ReadLibrary, state: State, caller: R
             found = state.searches.search(library, caller.tenant, body.options(), here=bool(reranker))
         except Exception:
             if reranker == LLM:
-                state.answers.give_back(caller.tenant)
+                state.answers.refund(caller.tenant)
             raise
         state.metrics.count_search(found)
         return encode_json(found)
@@ -53,7 +53,7 @@ async def search(body: SearchBody, library: ReadLibrary, state: State, caller: R
     return Response(await threads.run(run), media_type="application/json")
 
 
-@router.get("/questions", summary="What could be asked", responses=errors())
+@router.get("/questions", summary="Suggest questions", responses=errors())
 def questions(
     library: ReadLibrary,
     state: State,
@@ -74,12 +74,12 @@ def questions(
 
 @router.post(
     "/ask",
-    summary="Ask",
+    summary="Ask a question",
     response_description="The answer; with `Accept: text/event-stream` its events as they happen",
     responses=events(examples.ANSWER_EVENTS) | errors(404, *MODEL_ERRORS, body=True),
 )
 async def ask(request: Request, body: AskBody, library: ReadLibrary, state: State, caller: Reader) -> Answer | Response:
-    """An answer, each sentence with its footnote. Counts against the month's answers."""
+    """Returns an answer with a footnote for each sentence. Counts against the month's answers."""
     allowance = await state.pools.short.run(state.answers.take, caller.tenant)
     headers = {"X-Quota-Limit": str(allowance.limit), "X-Quota-Remaining": str(allowance.limit - allowance.used)}
     stream = answer_events(state, caller.tenant, library, body.question, **body.options())
@@ -130,8 +130,8 @@ def _count_events(
                 state.metrics.count_answer(event.answer)
                 state.answers.spend(key, event.answer.usage)
             if event.type == "error":
-                state.answers.give_back(tenant)
+                state.answers.refund(tenant)
             yield event
     except Exception:
-        state.answers.give_back(tenant)
+        state.answers.refund(tenant)
         raise

@@ -103,7 +103,7 @@ def _collection(model: str) -> str | None:
 
 @router.post(
     "/chat/completions",
-    summary="Chat, answered from the documents",
+    summary="Answer a chat from the documents",
     response_description="The whole answer, or with `stream` its chunks",
     responses=events(examples.CHAT_EVENTS) | errors(404, *MODEL_ERRORS, body=True),
 )
@@ -180,7 +180,7 @@ def _build_closing(sent: str, answer: Answer) -> str:
     return f"\n\n{notes}" if notes else ""
 
 
-@router.get("/models", summary="The models of the dialect", responses=errors())
+@router.get("/models", summary="List the models for OpenAI clients", responses=errors())
 def models(library: ReadLibrary) -> r.Models:
     return r.Models([r.Model(name) for name in _names(library)])
 
@@ -189,7 +189,7 @@ def _names(library: Library) -> list[str]:
     return [MODEL, *(f"{MODEL}:{row['name']}" for row in library.collections()), library.settings.embedder]
 
 
-@router.get("/models/{name:path}", summary="One model of the dialect", responses=errors(404))
+@router.get("/models/{name:path}", summary="One model for OpenAI clients", responses=errors(404))
 def model(name: str, library: ReadLibrary) -> r.Model:
     _check_model(name, library)
     return r.Model(name)
@@ -214,7 +214,7 @@ class EmbeddingBody(Lenient):
 
 @router.post(
     "/embeddings",
-    summary="Vectors of texts, from the library's embedder",
+    summary="Embed texts with the library's embedder",
     responses=errors(*MODEL_ERRORS, body=True),
 )
 async def embeddings(body: EmbeddingBody, library: ReadLibrary, state: State) -> r.Embeddings | Response:

@@ -66,7 +66,7 @@ class RagSearchBody(Body):
 
 @router.post("/rag/index", summary="Index a text and wait for it", responses=errors(*INGEST_ERRORS, body=True))
 async def rag_index(body: IndexBody, request: Request, state: State, caller: Writer) -> r.RagIndexed:
-    """The same content again updates the filename and the metadata, and is `deduplicated`."""
+    """Sending the same content again updates its filename and metadata; the status is `deduplicated`."""
 
     def accept() -> ServerJob:
         named = {"metadata": body.metadata, "collection": body.collection, **body.chunking()}
@@ -97,7 +97,7 @@ def indexing_result(job: ServerJob) -> r.RagIndexed:
     return r.RagIndexed(str(row.document_id), "deduplicated" if row.status == "deduplicated" else "indexed", row.chunks)
 
 
-@router.post("/rag/search", summary="Search by reciprocal rank fusion", responses=errors(body=True))
+@router.post("/rag/search", summary="Search by reciprocal rank fusion", responses=errors(404, body=True))
 async def rag_search(body: RagSearchBody, library: ReadLibrary, state: State, caller: Reader) -> r.RagFound:
     """`rrf_score` is Σ weight / (rrf_k + rank) over the legs, unless the request names another fusion."""
     here = bool(await charge_reranker(state, caller))
@@ -190,14 +190,14 @@ async def rag_document_reindex(
     return r.RagIndexed(again.id, "indexed", again.chunks)
 
 
-@router.post("/rag/admin/reindex", summary="Make documents again and wait", responses=errors(*INGEST_ERRORS))
+@router.post("/rag/admin/reindex", summary="Rebuild outdated documents and wait", responses=errors(*INGEST_ERRORS))
 async def rag_reindex(
     request: Request,
     state: State,
     caller: Admin,
     force: Annotated[bool, Query(description="Also those that are up to date.")] = False,
 ) -> r.RagReindexed:
-    """Those that an older parser, another chunker or another model made; with `force` all of them."""
+    """Rebuilds documents made by an older parser, another chunker or another model; with `force`, all documents."""
     done = await _reindex_and_wait(request, state, caller.tenant, {} if force else {"outdated": True})
     return r.RagReindexed(done)
 

@@ -39,7 +39,7 @@ async def livez() -> r.Health:
 
 @router.get("/startupz", tags=["service"], summary="Whether it has started", responses=_READY)
 def startupz(request: Request) -> r.Ready | SafeJson:
-    """Background work has started, on a known schema; workers may still be missing."""
+    """Returns 200 once background work runs on a known schema; workers may still be missing."""
     return _readiness({name: well for name, well in state_of(request).intake.checks().items() if name != "workers"})
 
 
@@ -127,12 +127,12 @@ def revoke(key_id: str, state: State, caller: Admin) -> Key:
 
 
 _METRICS = file_response("text/plain", example=examples.METRICS) | errors()
-_METRICS_SUMMARY = "Metrics in the format of Prometheus"
+_METRICS_SUMMARY = "Metrics in the Prometheus format"
 
 
 @router.get("/metrics", tags=["service"], response_class=Response, summary=_METRICS_SUMMARY, responses=_METRICS)
 def metrics(state: State, request: Request) -> Response:
-    """Of the whole server: for its operator, not for the admins of tenants."""
+    """Covers the whole server: for its operator, not for admins of tenants."""
     caller = caller_of(request)
     own = caller.may("admin") and caller.tenant == state.settings.user
     if not own and "metrics" not in caller.scopes:

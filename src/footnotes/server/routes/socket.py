@@ -45,8 +45,8 @@ async def socket(websocket: WebSocket) -> None:
         await _send(websocket, {"type": "error", **error_body(error, request_id)})
         await websocket.close(1008)
     except _NotText:
-        said = RequestInvalid("a message must be text, not bytes")
-        await _send(websocket, {"type": "error", **error_body(said, request_id)})
+        refusal = RequestInvalid("a message must be text, not bytes")
+        await _send(websocket, {"type": "error", **error_body(refusal, request_id)})
         await websocket.close(NOT_TEXT)
     except (WebSocketDisconnect, TimeoutError):
         return
@@ -70,8 +70,8 @@ async def _admit_by_message(websocket: WebSocket, state: ServerState) -> Caller:
     except TimeoutError:
         await websocket.close(1008)
         raise
-    said = first.get("key") if first.get("type") == "key" else ""
-    return await state.admit(said if isinstance(said, str) else "", websocket.client.host if websocket.client else "")
+    key = first.get("key") if first.get("type") == "key" else ""
+    return await state.admit(key if isinstance(key, str) else "", websocket.client.host if websocket.client else "")
 
 
 async def _converse(websocket: WebSocket, state: ServerState, caller: Caller, request_id: str) -> None:
@@ -98,8 +98,8 @@ async def _answer(
 ) -> None:
     mark = {"id": message["id"]} if "id" in message else {}
     try:
-        given = {key: value for key, value in message.items() if key not in ("type", "id")}
-        body = await state.pools.short.run(validate, AskBody, given, "")
+        fields = {key: value for key, value in message.items() if key not in ("type", "id")}
+        body = await state.pools.short.run(validate, AskBody, fields, "")
         await state.pools.short.run(state.streams.check_key, caller)
         await state.count(caller)
         await state.pools.short.run(state.answers.take, caller.tenant)
@@ -110,7 +110,7 @@ async def _answer(
                 if event is not None:
                     await _send(websocket, {**to_json(event), **mark})
         finally:
-            state.tenants.give_back(caller.tenant)
+            state.tenants.release(caller.tenant)
     except FootnotesError as error:
         await _send(websocket, {"type": "error", **error_body(error, request_id), **mark})
         if isinstance(error, Unauthorized):
@@ -124,8 +124,8 @@ async def _receive(websocket: WebSocket) -> dict[str, Any]:
     text = received.get("text")
     if text is None:
         raise _NotText
-    written = text.encode("utf-8", "surrogatepass")
-    message = await run_off_loop(len(written), parse_json, written, state_of(websocket).settings.serve_json_nodes)
+    encoded = text.encode("utf-8", "surrogatepass")
+    message = await run_off_loop(len(encoded), parse_json, encoded, state_of(websocket).settings.serve_json_nodes)
     if not isinstance(message, dict):
         raise RequestInvalid("a message must be a JSON object")
     return message

@@ -34,16 +34,16 @@ class SourceBody(Body):
     every: int = Field(3_600, ge=0, le=31_536_000, description="Seconds between two runs; 0 for none but by hand.")
 
 
-@router.get("", summary="The sources that are followed", responses=errors())
+@router.get("", summary="List sources", responses=errors())
 def sources(state: State, caller: Reader) -> r.Sources:
     """Shows references to secrets, or that they are encrypted; never a secret."""
     return r.Sources(state.sources.all(caller.tenant), plugins.names("sources"), caller.may("admin"))
 
 
-@router.post("", status_code=201, summary="Follow a source", responses=errors(body=True))
+@router.post("", status_code=201, summary="Add a source", responses=errors(body=True))
 def follow(body: SourceBody, state: State, caller: Admin) -> FollowedSource:
-    """It is read for the first time within seconds. Files of the server, its networks and its own secrets are only
-    for the tenant of its caller."""
+    """The first sync starts within seconds. Only the server's own tenant may name its files, its networks and its
+    secrets."""
     given = body.model_dump()
     new = NewFollowedSource(**{**given, "collection": body.collection or state.settings.collection})
     return state.sources.add(caller.tenant, new, trusted=caller.tenant == state.settings.user)
@@ -54,12 +54,12 @@ def source(source_id: Id, state: State, caller: Reader) -> FollowedSource:
     return state.sources.find(caller.tenant, source_id)
 
 
-@router.post("/{source_id}/run", status_code=202, summary="Read a source now", responses=errors(404))
+@router.post("/{source_id}/run", status_code=202, summary="Sync a source now", responses=errors(404))
 def run(source_id: Id, state: State, caller: Writer) -> ServerJob:
     return state.schedule.run(state.sources.find(caller.tenant, source_id))
 
 
-@router.delete("/{source_id}", summary="Follow a source no more", responses=errors(404))
+@router.delete("/{source_id}", summary="Remove a source", responses=errors(404))
 def remove(source_id: Id, state: State, caller: Admin) -> FollowedSource:
-    """Its documents stay."""
+    """Keeps its documents."""
     return state.sources.remove(caller.tenant, source_id)

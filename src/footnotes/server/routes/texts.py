@@ -22,7 +22,7 @@ router = APIRouter(prefix="/v1/texts", tags=["documents"], route_class=StrictRou
 @router.post(
     "",
     status_code=202,
-    summary="Hand many texts over",
+    summary="Add many texts",
     response_description="Each is a job now",
     responses=errors(507, body=True),
 )

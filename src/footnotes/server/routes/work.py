@@ -47,7 +47,7 @@ def jobs(
 
 @router.get("/jobs/events", response_class=StreamingResponse, summary="Progress of all jobs", **_EVENTS)
 def all_events(request: Request, state: State, caller: Reader) -> StreamingResponse:
-    """First every job that is not done, then each change of any job, as long as the stream is open."""
+    """Sends every unfinished job, then each change of any job, as long as the stream is open."""
     return open_event_stream(
         state.streams,
         caller,
@@ -64,7 +64,7 @@ def job(job_id: str, state: State, caller: Reader) -> ServerJob:
 
 @router.get("/jobs/{job_id}/events", response_class=StreamingResponse, summary="Progress of a job", **_EVENTS)
 def job_events(job_id: str, request: Request, state: State, caller: Reader) -> StreamingResponse:
-    """Each change of one job; ends when it is done."""
+    """Sends each change of one job; ends when it is done."""
     state.jobs.find(caller.tenant, job_id)
     return open_event_stream(
         state.streams,
@@ -76,7 +76,7 @@ def job_events(job_id: str, request: Request, state: State, caller: Reader) -> S
 
 
 async def _changes(state: ServerState, caller: Caller, job_id: str | None) -> AsyncIterator[ServerJob | None]:
-    """Yield jobs as they change; None now and then while none does, to keep the stream alive."""
+    """Yield jobs as they change; None from time to time while none does, to keep the stream alive."""
     jobs, tenant = state.jobs, caller.tenant
     with state.streams.count(caller):
         _, point = jobs.changes_since(tenant, 2**62)
@@ -108,7 +108,7 @@ def _list_unfinished(jobs: Jobs, tenant: str) -> list[ServerJob]:
     return [found for name in ("running", "queued") for found in reversed(jobs.all(tenant, state=name, limit=1_000))]
 
 
-@router.post("/jobs/{job_id}/retry", status_code=202, summary="Try a failed job again", responses=errors(404))
+@router.post("/jobs/{job_id}/retry", status_code=202, summary="Retry a failed job", responses=errors(404))
 def retry(job_id: str, state: State, caller: Writer) -> ServerJob:
     return state.intake.retry(caller.tenant, job_id)
 
@@ -121,13 +121,13 @@ def unlock(job_id: str, body: PasswordBody, state: State, caller: Writer) -> Ser
     return state.intake.unlock(caller.tenant, job_id, body.password)
 
 
-@router.delete("/jobs/{job_id}", summary="Forget a job", responses=errors(404))
+@router.delete("/jobs/{job_id}", summary="Remove a job from the list", responses=errors(404))
 def dismiss(job_id: str, state: State, caller: Writer) -> ServerJob:
-    """A running job stays; its documents stay in any case."""
+    """A running job is cancelled in PostgreSQL, and finishes in a folder. Documents are kept."""
     return state.intake.dismiss(caller.tenant, job_id)
 
 
-@router.post("/reindex", status_code=202, summary="Cut and embed everything again", responses=errors(body=True))
+@router.post("/reindex", status_code=202, summary="Reindex documents", responses=errors(body=True))
 def reindex(body: ReindexBody, state: State, caller: Writer, library: WriteLibrary) -> ServerJob:
     """Builds the next generation beside the current one, then switches to it."""
     return state.intake.accept_reindex(caller.tenant, body.model_dump())

@@ -1,4 +1,4 @@
--- The server's queries in PostgreSQL's own spelling, and those of what only servers that share a database have.
+-- The server's queries in PostgreSQL's syntax, and those that only servers with a shared database need.
 
 -- fragment: is_free
 -- No earlier version of the same source is unfinished.
@@ -9,13 +9,13 @@ NOT EXISTS (SELECT 1 FROM jobs e WHERE e.tenant = j.tenant AND e.collection IS N
 SELECT * FROM accept_job($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 
 -- name: claim_job(holder, kinds, at, moment)
--- A job that waits, or whose worker is no more. One that the holder has, and is not at, is its own to take again.
+-- A queued job, or one whose worker is dead. A job of this holder that it does not run may be claimed again.
 UPDATE jobs SET state = 'running', attempts = attempts + 1, holder = $1, updated_at = $4, not_before = NULL WHERE id = (
     SELECT j.id FROM jobs j WHERE j.state IN ('queued', 'running') AND j.kind = ANY ($2)
     AND CASE WHEN j.state = 'queued' THEN j.not_before IS NULL OR j.not_before <= now()
              WHEN j.holder = $1 THEN j.id <> ALL ($3)
              ELSE j.holder IS NULL OR j.holder NOT IN (SELECT holder FROM living) END
-    -- Addresses are waited for: those of one tenant one after the other, so that they never take every worker.
+    -- Callers wait for addresses: those of one tenant run one after the other, so they never take every worker.
     AND (j.kind <> 'url' OR NOT EXISTS (SELECT 1 FROM jobs o WHERE o.tenant = j.tenant AND o.kind = 'url' AND o.id <> j.id
         AND o.state = 'running' AND o.holder IN (SELECT holder FROM living)))
     AND {is_free} ORDER BY j.turn, j.number LIMIT 1 FOR UPDATE OF j SKIP LOCKED)
@@ -40,7 +40,7 @@ FROM jobs WHERE state = 'queued' AND kind = ANY ($2)
 -- name: notify(channel, text)
 SELECT pg_notify($1, $2)
 
--- Leases: a number, and a lock on it that lives as long as a connection.
+-- Leases: a number, and a lock on it that lives as long as its connection.
 
 -- name: next_holder()
 SELECT nextval('holders')
@@ -48,7 +48,7 @@ SELECT nextval('holders')
 -- name: hold(number)
 SELECT pg_advisory_lock(4610, $1)
 
--- Rates of callers, counted for all servers together.
+-- Rates of callers, shared by all servers.
 
 -- name: take_token(name, burst, rate)
 INSERT INTO buckets AS b (name, level, filled_at) VALUES ($1, $2::double precision - 1, clock_timestamp())
@@ -98,7 +98,7 @@ DELETE FROM uploads WHERE name = $1
 DELETE FROM uploads u WHERE created_at < now() - make_interval(secs => $1)
 AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.spool = u.name)
 
--- What machines have to agree on.
+-- Values that all machines must agree on.
 
 -- name: propose_mark(name, value)
 INSERT INTO marks (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING

@@ -1,4 +1,4 @@
--- The server's queries that both dialects read alike. `$1`, `$2`, … stand for the names in a header, in their order.
+-- The server's queries for both dialects. `$1`, `$2`, … are the names in a header, in order.
 
 -- name: any_key()
 SELECT 1 AS one FROM keys LIMIT 1
@@ -22,7 +22,7 @@ SELECT * FROM keys
 INSERT INTO keys (id, secret_hash, tenant, name, scopes, created_at, expires_at, revoked_at, last_used_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING
 
--- Answers of a month, and what keys spent on models.
+-- Answers of a month, and the spending of keys on models.
 
 -- name: count_answer(tenant, month, limit)
 INSERT INTO answers (tenant, month, used) VALUES ($1, $2, 1) ON CONFLICT (tenant, month) DO UPDATE
@@ -47,7 +47,7 @@ SET micros = spending.micros + excluded.micros
 -- name: spent(key_id, month)
 SELECT micros FROM spending WHERE key_id = $1 AND month = $2
 
--- Models that were connected.
+-- Connected models.
 
 -- name: connections_of(tenant)
 SELECT * FROM connections WHERE tenant = $1 ORDER BY created_at, id
@@ -65,7 +65,7 @@ UPDATE connections SET is_default = CASE WHEN id = $2 THEN 1 ELSE 0 END WHERE te
 -- name: remove_connection(tenant, id)
 DELETE FROM connections WHERE tenant = $1 AND id = $2
 
--- Sources that are followed.
+-- Followed sources.
 
 -- name: followed_by(tenant)
 SELECT * FROM followed WHERE tenant = $1 ORDER BY created_at, id
@@ -84,7 +84,7 @@ DELETE FROM followed WHERE tenant = $1 AND id = $2
 SELECT id, every, next_at FROM followed WHERE next_at <> '' AND next_at <= $1 ORDER BY next_at LIMIT 50
 
 -- name: take_turn(id, next_at, now_at)
--- One server alone finds it as it was.
+-- Only one server finds it unchanged.
 UPDATE followed SET next_at = $2, state = 'queued' WHERE id = $1 AND next_at = $3 RETURNING *
 
 -- name: note_queued(id)

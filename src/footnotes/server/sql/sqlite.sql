@@ -1,4 +1,4 @@
--- The server's queries in SQLite's own spelling.
+-- The server's queries in SQLite's syntax.
 
 -- fragment: is_free
 -- No earlier version of the same source is unfinished.
@@ -6,14 +6,14 @@ NOT EXISTS (SELECT 1 FROM jobs e WHERE e.tenant = j.tenant AND e.collection IS j
             AND e.number < j.number AND e.state IN ('queued', 'running'))
 
 -- fragment: turn
--- Whoever made way comes after those who never did, unless a newer version waits for it.
+-- Jobs that made way come after those that never did, unless a newer version waits for them.
 CASE WHEN EXISTS (SELECT 1 FROM jobs n WHERE n.tenant = j.tenant AND n.collection IS j.collection AND n.source = j.source
                   AND n.number > j.number AND n.state = 'queued' AND n.made_way = 0)
      THEN 0 ELSE j.made_way END, j.turn, j.number
 
 -- name: accept_job(id, tenant, kind, name, request, spool, bytes, collection, source, moment, most_waiting, since, room)
--- A job, unless too many wait or too many bytes do. What was done since a moment counts with what waits: it is not yet
--- among the documents that were counted at that moment.
+-- A job, unless too many jobs or bytes wait. Jobs finished since a moment count as waiting: their documents were not
+-- counted yet at that moment.
 INSERT INTO jobs (id, tenant, kind, name, request, spool, bytes, collection, source, state, turn, created_at, updated_at)
 SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, 'queued', waiting.n, $10, $10
 FROM (SELECT count(*) AS n FROM jobs WHERE tenant = $2 AND state IN ('queued', 'running')) waiting
@@ -40,7 +40,7 @@ UPDATE jobs SET state = $3, result = $4, error = $5, attempts = $6, spool = $7, 
 WHERE id = $1 AND ($2 IS NULL OR holder = $2 AND state = 'running') RETURNING *
 
 -- name: waiting_beside(tenant, kinds)
--- Whether jobs of other tenants wait, and such of this one as never made way.
+-- Whether jobs of other tenants wait, and jobs of this tenant that never made way.
 SELECT ifnull(max(tenant <> $1), 0) AS others, ifnull(max(tenant = $1 AND made_way = 0), 0) AS own
 FROM jobs WHERE state = 'queued' AND kind IN (SELECT value FROM json_each($2))
 

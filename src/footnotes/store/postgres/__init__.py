@@ -1,4 +1,4 @@
-"""The PostgreSQL store: many servers and workers, one truth."""
+"""The PostgreSQL store: many servers and workers on one database."""
 
 from footnotes.store.postgres.store import PostgresStore
 

@@ -1,4 +1,4 @@
-"""What a PostgreSQL store gives a vector database that serves a leg of its searches."""
+"""The change feed of a PostgreSQL store for a vector database that serves a leg."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from footnotes.store.retry import retrying
 
 DOCUMENTS_AT_ONCE = 500
 CHUNKS_AT_ONCE = 1_000
-"""So many are read of the database at a time."""
+"""Chunks read from the database at a time."""
 FILLED_AT_ONCE = 4
-"""So many indexes a process fills at once."""
+"""Indexes that a process fills at the same time."""
 
 
 class PostgresChangeFeed(BaseChangeFeed):
-    """The truth of a database as a vector database sees it. Any number of servers may want to fill an index."""
+    """The change feed of a database. Any number of servers may want to fill an index."""
 
     def __init__(self, database: Database, library: str, address: str, legs: Iterable[str], *, tells: bool) -> None:
         super().__init__(database, library, address, legs, tells=tells)
         self._turns: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
-        # Those who fill hold one connection while they use others: so many must not take all of the pool.
+        # Each filler holds one connection while it uses others, so fillers must not take the whole pool.
         self._few = threading.BoundedSemaphore(FILLED_AT_ONCE)
 
     @contextmanager
@@ -41,7 +41,7 @@ class PostgresChangeFeed(BaseChangeFeed):
             cursor.run("lock_remote_index", generation=generation.pk)
             yield
 
-    # ── bringing
+    # ── sending
 
     @contextmanager
     def portion(self, generation: Generation, after: int) -> Iterator[Portion | None]:
@@ -63,7 +63,7 @@ class PostgresChangeFeed(BaseChangeFeed):
             yield from (Change(seq, document, entries.get(document, ())) for document in some)
 
     def _entries(self, cursor: Cursor, generation: Generation, documents: Sequence[int]) -> dict[int, list[Entry]]:
-        """The chunks of documents: with their words where these are wanted, with vectors once all are there."""
+        """Return the chunks of documents: with terms if the lexical leg needs them, with vectors once all exist."""
         facets: dict[int, list[str]] = {}
         for row in cursor.all("facets_of_documents", documents=list(documents), longest=MAX_TEXT):
             facets.setdefault(row["document"], []).append(facet_term(row["key"], row["text"]))
@@ -89,10 +89,10 @@ class PostgresChangeFeed(BaseChangeFeed):
             else {},
         )
 
-    # ── what is where
+    # ── progress
 
     def note(self, generation: Generation) -> None:
-        """Write down that there is an index, in place of any other: readiness is measured by it."""
+        """Record the index in place of any other: readiness is measured by it."""
         self._put_shelf(generation)
 
     @retrying
@@ -105,7 +105,7 @@ class PostgresChangeFeed(BaseChangeFeed):
 
 
 def _in_reads(rows: Sequence[Any]) -> Iterator[list[int]]:
-    """Documents in groups of about so many chunks."""
+    """Group documents to about so many chunks per query."""
     some: list[int] = []
     size = 0
     for row in rows:

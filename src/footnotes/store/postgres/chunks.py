@@ -1,4 +1,4 @@
-"""Chunks with their words and vectors: written with a version, read as chunks."""
+"""Chunks with their terms and vectors: written with a version, read as chunks."""
 
 from __future__ import annotations
 
@@ -16,17 +16,19 @@ from footnotes.store.lexemes import Terms, chunk_terms
 from footnotes.store.packing import half_vectors
 from footnotes.store.postgres.clean import clean, clean_json
 from footnotes.store.postgres.cursor import PostgresCursor, pack_json
+from footnotes.store.postgres.statistics import TermCounts
 from footnotes.store.postgres.words import Words, weighed
 from footnotes.store.records import ChunkDraft, Generation
 from footnotes.store.weights import FIELDS, Averages, averages_of, lengths_of
 
-_ROWS_AT_ONCE = 500
+_ROWS_AT_ONCE = 125
+"""So few that hardly any time is spent waiting for the last ones, and so many that statements cost little."""
 _NOWHERE = (None, None)
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkRow:
-    """A chunk with its text and terms, ready to be weighed and written."""
+    """A chunk with its text and terms, ready to be weighted and written."""
 
     chunk: ChunkDraft
     text: str
@@ -35,7 +37,7 @@ class ChunkRow:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What a document is called."""
+    """The names of a document."""
 
     title: str
     filename: str
@@ -43,7 +45,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """What the chunks of a version have in common. Chunks that are not served stand under minus their generation."""
+    """The common data of a version's chunks. Unpublished chunks have their generation's number negated."""
 
     generation: int
     document: int
@@ -52,7 +54,7 @@ class Where:
 
 
 def analyzed(chunks: Iterable[ChunkDraft], text_of: Callable[[int, int], str], named: Named) -> Iterator[ChunkRow]:
-    """Chunks with their terms, one after the other as they are asked for."""
+    """Yield chunks with their terms, computed on demand."""
     for chunk in chunks:
         text = clean(text_of(chunk.start, chunk.end))
         metadata = clean_json(chunk.metadata)
@@ -68,7 +70,7 @@ def analyzed(chunks: Iterable[ChunkDraft], text_of: Callable[[int, int], str], n
 
 
 def averages_for(database: Database, user_id: str, generation: int, rows: Iterable[ChunkRow]) -> Averages:
-    """The averages by which a generation's words are weighed; the first chunks to come decide for those that follow."""
+    """Return the averages that weight a generation's terms; the first chunks set them for those that follow."""
     with database.read(user_id) as cursor:
         return averages_in(cursor, generation, rows)
 
@@ -88,17 +90,22 @@ def put(
     rows: Iterable[tuple[Where, ChunkRow]],
     averages: Averages,
     vectors: Callable[[bytes], object],
+    counts: TermCounts | None = None,
 ) -> None:
     """Write chunks, some while the next ones are analysed. `vectors` gives those that were made before their chunk."""
+    counts = counts or TermCounts(())
     left = iter(rows)
     with cursor.sending("put_chunks", model=model) as send:
-        while batch := [_row(where, row, averages, vectors) for where, row in islice(left, _ROWS_AT_ONCE)]:
+        while batch := [_row(where, row, averages, vectors, counts) for where, row in islice(left, _ROWS_AT_ONCE)]:
             send(batch)
 
 
-def _row(where: Where, row: ChunkRow, averages: Averages, vectors: Callable[[bytes], Any]) -> tuple[Any, ...]:
+def _row(
+    where: Where, row: ChunkRow, averages: Averages, vectors: Callable[[bytes], Any], counts: TermCounts
+) -> tuple[Any, ...]:
     """What `put_chunks` takes of a chunk, in its order and fit for PostgreSQL."""
     chunk, words = row.chunk, weighed(row.terms, averages)
+    counts.add(where.version, words)
     return (
         where.generation,
         where.document,
@@ -125,7 +132,7 @@ def _row(where: Where, row: ChunkRow, averages: Averages, vectors: Callable[[byt
 
 
 def rewrite_words(cursor: Cursor, version: int, named: Named) -> None:
-    """A document has another title or file name: its chunks are found by other words. Statistics are the caller's."""
+    """Rewrite the terms of a document's chunks after its title or file name changed. The caller updates statistics."""
     rows = cursor.all("words_of_version", version=version)
     averages = {
         pk: _as_averages(cursor.one("averages", generation=abs(pk))) for pk in {row["generation"] for row in rows}
@@ -134,7 +141,7 @@ def rewrite_words(cursor: Cursor, version: int, named: Named) -> None:
 
 
 def put_words(cursor: Cursor, made: Sequence[tuple[int, Words]]) -> None:
-    """Write what is kept of the terms of chunks, by their keys."""
+    """Write the terms of chunks, by key."""
     cursor.many(
         "rewrite_words",
         [
@@ -149,25 +156,25 @@ def _lengths(words: Words) -> dict[str, int]:
 
 
 def stored_terms(row: Row, named: Named) -> Terms:
-    """The terms of a chunk as it is stored."""
+    """Return the terms of a stored chunk."""
     headings, metadata = json.loads(row["headings"]), json.loads(row["metadata"])
     return chunk_terms(row["content"], headings=headings, prefix=row["prefix"], metadata=metadata, **asdict(named))
 
 
 def _as_averages(known: Row | None) -> Averages:
-    """The averages of a generation; those that are not known, or 0, count as 1."""
+    """Return the averages of a generation; unknown ones and 0 count as 1."""
     return Averages() if known is None else Averages(**{field: known[field] or 1.0 for field in FIELDS})
 
 
 def as_halves(generation: Generation, vectors: NDArray[np.float32]) -> list[object]:
-    """Vectors as the driver sends them."""
+    """Convert vectors to the driver's type."""
     from pgvector import HalfVector
 
     return [HalfVector(half) for half in half_vectors(vectors, generation.dimensions)]
 
 
 def half_of(vectors: Mapping[bytes, bytes]) -> Callable[[bytes], object]:
-    """Stored vectors as the driver sends them, by their inputs."""
+    """Return a function that converts stored vectors to the driver's type, by input."""
     from pgvector import HalfVector
 
     return {key: HalfVector(np.frombuffer(vector, dtype="<f2")) for key, vector in vectors.items()}.get

@@ -1,4 +1,4 @@
-"""Exactly one living writer is at a document: it is claimed before anything of it is written."""
+"""Claims: exactly one live writer holds a document, and claims it before it writes any of it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from footnotes.store.texts import TextWriter
 
 @dataclass(slots=True)
 class Handle:
-    """Where a draft is being written. `opened` once rows of it are there."""
+    """A draft's place in the database. `opened` once it has rows."""
 
     pk: int
     version: int
@@ -28,7 +28,7 @@ class Handle:
 
 @dataclass(slots=True)
 class _Claims:
-    """What a transaction has claimed; told to the drafts when it is committed."""
+    """The claims of a transaction; the drafts receive them after the commit."""
 
     keys: dict[int, tuple[int, str]] = field(default_factory=dict)
     elsewhere: dict[int, int] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class _Claims:
 
 
 def claim(database: Database, user_id: str, holder: int, drafts: Sequence[Draft]) -> None:
-    """Give drafts their place. One whose document another living writer is at gets none, and says so."""
+    """Claim the documents of drafts. If another live writer holds one, its draft gets no handle but the reason."""
     if not drafts:
         return
 
@@ -71,7 +71,7 @@ def _claim_rows(cursor: Cursor, holder: int, drafts: Sequence[Draft]) -> _Claims
 
 
 def _select_replacing(cursor: Cursor, holder: int, drafts: Sequence[Draft], claims: _Claims) -> list[Draft]:
-    """Claim the documents that get a next version. Returns the drafts of new ones, also where the old one is gone."""
+    """Claim the documents that get a next version. Return the drafts of new ones, including those now deleted."""
     wanted = {draft.replaces.pk: draft for draft in drafts if draft.replaces is not None}
     rows = cursor.all("claim_for_replacing", holder=holder, documents=sorted(wanted))
     taken = {row["pk"] for row in rows}
@@ -92,11 +92,11 @@ def _select_replacing(cursor: Cursor, holder: int, drafts: Sequence[Draft], clai
 
 def _insert(cursor: Cursor, holder: int, drafts: Sequence[Draft], claims: _Claims) -> None:
     rows = cursor.all("claim_documents", holder=holder, **_columns(_free_ids(cursor, drafts), drafts))
-    made = {(row["collection"], row["file_hash"]): row for row in rows}
-    others = _made_by_others(cursor, [draft for draft in drafts if _place(draft) not in made])
+    rows_by_hash = {(row["collection"], row["file_hash"]): row for row in rows}
+    others = _made_by_others(cursor, [draft for draft in drafts if _place(draft) not in rows_by_hash])
     sources: dict[tuple[str, ...], dict[str, object]] = {}
     for draft in drafts:
-        row = made.get(_place(draft))
+        row = rows_by_hash.get(_place(draft))
         if row is None:
             claims.elsewhere[id(draft)] = others[_place(draft)]
             continue
@@ -119,7 +119,7 @@ def _made_by_others(cursor: Cursor, drafts: Sequence[Draft]) -> dict[tuple[str, 
 
 
 def _free_ids(cursor: Cursor, drafts: Sequence[Draft]) -> list[str]:
-    """Ids no document has; counted on where content came back after an edit."""
+    """Return unused ids; if content returns after an edit, the attempt number makes its id unique."""
     attempts = [0] * len(drafts)
     while True:
         places = zip(drafts, attempts, strict=True)

@@ -1,4 +1,4 @@
-"""What PostgreSQL's text cannot hold is replaced before it sees it."""
+"""Replaces characters that PostgreSQL's text cannot store."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ _NUL, _INSTEAD = "\x00", "\ufffd"
 
 
 def clean(text: str) -> str:
-    """A text without NUL, as long as it was: spans go on to mean the same characters."""
+    """Replace NUL in a text without changing its length, so that spans keep their meaning."""
     return text.replace(_NUL, _INSTEAD) if _NUL in text else text
 
 
 def clean_json(value: object) -> Any:
-    """The same for everything inside a JSON value, names too."""
+    """Clean all texts inside a JSON value, including names."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, Mapping):

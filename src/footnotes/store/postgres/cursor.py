@@ -17,7 +17,7 @@ SQL = "footnotes.store.sql.postgres"
 
 
 class Statements(Protocol):
-    """What runs statements with bound values: a connection, or a pool that takes one for each statement."""
+    """Runs statements with bound values: a connection, or a pool that takes one for each statement."""
 
     def fetch(self, statement: str, *bindings: object) -> list[Any]: ...
 
@@ -27,7 +27,7 @@ class Statements(Protocol):
 
 
 class PostgresCursor:
-    """Named queries on one connection, or each on any."""
+    """Named queries on one connection, or each query on any connection."""
 
     __slots__ = ("_queries", "_statements", "user_id")
 
@@ -57,21 +57,26 @@ class PostgresCursor:
         return self._statements.execute(found.sql, *self._bindings(found, values))
 
     def many(self, query: str, rows: Iterable[Mapping[str, object]]) -> None:
-        """One statement: each of its parameters is an array, a column of the rows."""
+        """Run one statement whose parameters are arrays, one for each column of the rows."""
         found = self._queries[query]
         self._insert(found, [self._bindings(found, row) for row in rows])
 
     def insert(self, query: str, rows: Iterable[Sequence[object]]) -> None:
         self._insert(self._queries[query], [[_bound(value) for value in row] for row in rows])
 
+    def insert_columns(self, query: str, columns: Sequence[Sequence[object]], **values: object) -> int:
+        """One statement with whole columns, sent as they are. The values come first in the query's header."""
+        found = self._queries[query]
+        return self._statements.execute(found.sql, *self._common(found, values), *columns)
+
     @contextmanager
     def sending(self, query: str, **values: Any) -> Iterator[Callable[[Sequence[Sequence[Any]]], None]]:
-        """Writes rows while the next ones are made: what is given is on its way until more is given, or to the end.
+        """Return a function that sends rows while the next ones are prepared; each call waits for the previous one.
 
-        The values come first in the query's header; those of rows are sent as they are, a column in an array.
+        The values come first in the query's header; the columns of the rows follow and are sent as arrays.
         """
         found = self._queries[query]
-        common = [self.user_id if name == "user_id" else values[name] for name in found.parameters[: len(values) + 1]]
+        common = self._common(found, values)
         on_its_way: list[Callable[[], object]] = []
 
         def send(rows: Sequence[Sequence[Any]]) -> None:
@@ -85,6 +90,9 @@ class PostgresCursor:
         finally:
             while on_its_way:
                 on_its_way.pop()()
+
+    def _common(self, query: Query, values: Mapping[str, object]) -> list[object]:
+        return [self.user_id if name == "user_id" else values[name] for name in query.parameters[: len(values) + 1]]
 
     def _insert(self, query: Query, rows: Sequence[Sequence[Any]]) -> None:
         if rows:

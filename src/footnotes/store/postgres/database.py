@@ -1,7 +1,7 @@
-"""Connections to PostgreSQL: asyncpg on a thread of its own, used from any other thread.
+"""Connections to PostgreSQL: asyncpg in its own thread, used from all other threads.
 
-Every connection works as a role that sees one tenant's rows, the one it was given when it was taken from the pool.
-Only `owning` sees all of them, for what concerns the schema.
+Every connection works as a role that sees one tenant's rows: those of the tenant for whom it was taken from the pool.
+Only `owning` sees all of them, for changes of the schema.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Result = TypeVar("Result")
 
 
 class Connection:
-    """One connection, for code that waits. All statements of a `transaction` go through the same one."""
+    """One connection for synchronous code. All statements of a `transaction` use the same one."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, connection: Any) -> None:
         self._loop = loop
@@ -45,13 +45,13 @@ class Connection:
         return self._run("fetchval", statement, *bindings)
 
     def execute(self, statement: str, *bindings: object) -> int:
-        """Returns how many rows were touched, where the statement touches rows."""
-        said: str = self._run("execute", statement, *bindings)
-        last = said.rpartition(" ")[2]
+        """Run a statement and return the number of affected rows; 0 if it affects none."""
+        status: str = self._run("execute", statement, *bindings)
+        last = status.rpartition(" ")[2]
         return int(last) if last.isdigit() else 0
 
     def send(self, statement: str, *bindings: Any) -> Callable[[], object]:
-        """Begin a statement, and go on; what is returned waits for its end. No other may be begun before that."""
+        """Start a statement, and return a function that waits for its end. Call it before starting another."""
         with translated():
             future = asyncio.run_coroutine_threadsafe(self._connection.execute(statement, *bindings), self._loop)
 
@@ -62,20 +62,20 @@ class Connection:
         return wait
 
     def many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
-        if listed := list(rows):
-            self._run("executemany", statement, listed)
+        if all_rows := list(rows):
+            self._run("executemany", statement, all_rows)
 
     def copy(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-        """Many rows at once, by COPY."""
+        """Write many rows with COPY."""
         self._run("copy_records_to_table", table, records=list(rows), columns=list(columns))
 
     def _run(self, method: str, *arguments: object, **options: object) -> Any:
-        with translated():  # a connection that was lost says so before there is anything to wait for
+        with translated():  # a lost connection raises even before there is anything to await
             return _await(getattr(self._connection, method)(*arguments, **options), self._loop)
 
 
 def _await(work: Coroutine[Any, Any, Result], loop: asyncio.AbstractEventLoop, seconds: float | None = None) -> Result:
-    """The result of work on another thread. Where nobody waits for it any more, it is called off."""
+    """Wait for the result of work in another thread. Cancel the work if the wait ends early."""
     future = asyncio.run_coroutine_threadsafe(work, loop)
     try:
         return future.result(seconds)
@@ -99,10 +99,10 @@ class Database:
     ) -> None:
         self._address = address
         self._role = READER if read_only and role is not None else role
-        said = {"search_path": path} if path else {}
+        options = {"search_path": path} if path else {}
         known = {} if "application_name=" in address else {"application_name": "footnotes"}
-        said |= {"default_transaction_read_only": "on"} if read_only else {}
-        self._session = {**_SESSION, **known, **said, **({"footnotes.outside": "on"} if remote else {})}
+        options |= {"default_transaction_read_only": "on"} if read_only else {}
+        self._session = {**_SESSION, **known, **options, **({"footnotes.outside": "on"} if remote else {})}
         self._tenants: weakref.WeakKeyDictionary[object, str | None] = weakref.WeakKeyDictionary()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="footnotes-postgres", daemon=True)
@@ -112,7 +112,7 @@ class Database:
         self._pool: asyncpg.Pool | None = None
 
     def open(self) -> None:
-        """Connect. The schema must be there: migrate first."""
+        """Connect. The schema must exist: migrate first."""
         self._pool = self.run(self._make_pool())
 
     def close(self) -> None:
@@ -125,12 +125,12 @@ class Database:
         self._loop.close()
 
     def run(self, work: Coroutine[object, object, Result], *, seconds: float | None = None) -> Result:
-        """Wait for work on the connections' own thread."""
+        """Run work in the connections' thread and wait for it."""
         with translated():
             return _await(work, self._loop, seconds)
 
     def fetch(self, user_id: str, statement: str, *bindings: object) -> list[object]:
-        """One statement on any connection: one change of threads where `reading` needs three."""
+        """Run one statement on any connection. One thread switch, where `reading` needs three."""
         if (pinned := self._pinned_for(user_id)) is not None:
             return pinned.fetch(statement, *bindings)
         return self.run(self._fetch(user_id, statement, bindings))
@@ -142,7 +142,7 @@ class Database:
 
     @contextmanager
     def pinned(self, user_id: str) -> Iterator[None]:
-        """All that this thread reads of a tenant inside is of one state."""
+        """Let all reads of a tenant by this thread see one state."""
         with self._begin(user_id, isolation="repeatable_read", readonly=True) as connection:
             self._pinned.user_id, self._pinned.connection = user_id, connection
             try:
@@ -156,31 +156,31 @@ class Database:
 
     @contextmanager
     def read(self, user_id: str) -> Iterator[PostgresCursor]:
-        """Queries that each see what is committed when they begin: each takes a connection for itself."""
+        """Open a cursor whose queries each see what is committed when they begin. Each takes its own connection."""
         yield PostgresCursor(Pooled(self, user_id), user_id)
 
     @contextmanager
     def snapshot(self, user_id: str) -> Iterator[PostgresCursor]:
-        """Several queries that see one state."""
+        """Open a cursor whose queries all see one state."""
         with self.raw_snapshot(user_id) as connection:
             yield PostgresCursor(connection, user_id)
 
     def keep_state(self, user_id: str) -> AbstractContextManager[None]:
-        """No connection is kept while somebody works on what was read."""
+        """Do nothing: no connection is held while callers work on what they read."""
         return nullcontext()
 
     def checkpoint(self) -> None:
-        """The server's log is its own."""
+        """Do nothing: the log belongs to the server."""
 
     @contextmanager
     def write(self, user_id: str) -> Iterator[PostgresCursor]:
-        """One transaction: all of it or nothing."""
+        """Open a transaction: all or nothing."""
         with self.transaction(user_id) as connection:
             yield PostgresCursor(connection, user_id)
 
     @contextmanager
     def reading(self, user_id: str) -> Iterator[Connection]:
-        """A connection whose statements each see what is committed."""
+        """Take a connection whose statements each see what is committed."""
         if (pinned := self._pinned_for(user_id)) is not None:
             yield pinned
             return
@@ -189,13 +189,13 @@ class Database:
 
     @contextmanager
     def transaction(self, user_id: str) -> Iterator[Connection]:
-        """One transaction: all of it or nothing."""
+        """Open a transaction: all or nothing."""
         with self._begin(user_id) as connection:
             yield connection
 
     @contextmanager
     def raw_snapshot(self, user_id: str) -> Iterator[Connection]:
-        """Several reads of one state."""
+        """Open a transaction whose reads all see one state."""
         if (pinned := self._pinned_for(user_id)) is not None:
             yield pinned
             return
@@ -204,7 +204,7 @@ class Database:
 
     @contextmanager
     def owning(self) -> Iterator[Connection]:
-        """A connection of its own that is not in the pool, as the owner of the schema."""
+        """Open a connection outside the pool, as the owner of the schema."""
         connection = self.run(self._connect())
         try:
             yield Connection(self._loop, connection)
@@ -212,33 +212,33 @@ class Database:
             self.run(connection.close(timeout=CONNECT_SECONDS))
 
     def lasting(self, user_id: str) -> Any:
-        """A tenant's connection of its own, for locks that live as long as it; close it with `let_go`."""
+        """Open a tenant's own connection, for locks that live as long as it; close it with `close`."""
         return OwnedConnection(self._loop, self.run(self._prepared(user_id)))
 
     @contextmanager
     def _begin(self, user_id: str, **options: Any) -> Iterator[Connection]:
         with self._take(self._acquire(user_id)) as connection:
-            with translated():  # what was lost says so before there is anything to wait for
-                begun = connection._connection.transaction(**options)
-                self.run(begun.start())
+            with translated():  # a lost connection raises even before there is anything to await
+                transaction = connection._connection.transaction(**options)
+                self.run(transaction.start())
             try:
                 yield connection
             except BaseException:
-                self.run(self._taken_back(connection._connection, begun))
+                self.run(self._roll_back(connection._connection, transaction))
                 raise
             with translated():
-                self.run(begun.commit())
+                self.run(transaction.commit())
 
-    async def _taken_back(self, connection: object, begun: Any) -> None:
-        """Roll back, or else give the connection up: it must never be used again with a transaction left open."""
+    async def _roll_back(self, connection: object, transaction: Any) -> None:
+        """Roll back, or else terminate the connection: it must never be reused with an open transaction."""
         try:
-            await begun.rollback()
+            await transaction.rollback()
         except Exception:
-            await self._given_up(connection)
+            await self._terminate(connection)
 
     @staticmethod
-    async def _given_up(connection: Any) -> None:
-        with suppress(asyncpg.InterfaceError):  # the pool has noticed before us that it is lost
+    async def _terminate(connection: Any) -> None:
+        with suppress(asyncpg.InterfaceError):  # the pool noticed the loss first
             connection.terminate()
 
     @contextmanager
@@ -248,7 +248,7 @@ class Database:
             yield Connection(self._loop, connection)
         except BaseException as error:
             if not isinstance(error, FootnotesError) or isinstance(error, StoreUnavailable):
-                self.run(self._given_up(connection))  # nobody knows in what state it is
+                self.run(self._terminate(connection))  # its state is unknown
             raise
         finally:
             assert self._pool is not None
@@ -271,7 +271,7 @@ class Database:
 
     @asynccontextmanager
     async def acquired(self, user_id: str) -> AsyncIterator[Any]:
-        """For code on the connections' own thread."""
+        """Take a connection, for code in the connections' thread."""
         connection = await self._acquire(user_id)
         try:
             yield connection
@@ -302,7 +302,7 @@ class Database:
         return await asyncpg.connect(self._address, timeout=CONNECT_SECONDS, server_settings=self._session)
 
     async def _prepare(self, connection: Any) -> None:
-        """What every connection knows: vectors, JSON, and whose rows it may see: nobody's yet."""
+        """Set up a new connection: vectors, JSON, and the role, which sees no rows until a tenant is set."""
         if self._role is not None:
             await register_vector(connection)
             await connection.execute(f"SET ROLE {self._role}")
@@ -317,7 +317,7 @@ class Database:
 
 
 class Pooled:
-    """Runs each statement on any connection of the pool: one change of threads where taking one needs three."""
+    """Runs each statement on any connection of the pool. One thread switch, where taking a connection needs three."""
 
     def __init__(self, database: Database, user_id: str) -> None:
         self._database = database
@@ -331,28 +331,28 @@ class Pooled:
             return connection.execute(statement, *bindings)
 
     def send(self, statement: str, *bindings: object) -> Callable[[], object]:
-        """Run a statement in a transaction of its own; there is nothing left to wait for."""
+        """Run a statement in its own transaction; the returned function need not wait."""
         count = self.execute(statement, *bindings)
         return lambda: count
 
 
 class OwnedConnection(Connection):
-    """A connection that is nobody else's."""
+    """A connection for a single owner."""
 
     @property
     def is_lost(self) -> bool:
         return bool(self._connection.is_closed())
 
-    def listen(self, channel: str, heard: Callable[[str], object]) -> None:
-        """Have what is told on a channel given to a function, on the connections' own thread: it must not wait."""
+    def listen(self, channel: str, on_message: Callable[[str], object]) -> None:
+        """Call a function with every notification on a channel, in the connections' thread: it must not block."""
 
-        def told(connection: object, pid: int, name: str, payload: str) -> None:
-            heard(payload)
+        def notify(connection: object, pid: int, name: str, payload: str) -> None:
+            on_message(payload)
 
-        self._run("add_listener", channel, told)
+        self._run("add_listener", channel, notify)
 
     def answers(self, seconds: float) -> bool:
-        """Whether the server still answers on it. One that does not is given up: what it held is free for others."""
+        """Return whether the server still answers. If not, terminate the connection, which frees its locks."""
         if self.is_lost:
             return False
         try:
@@ -362,7 +362,7 @@ class OwnedConnection(Connection):
             return False
         return True
 
-    def let_go(self) -> None:
+    def close(self) -> None:
         if not self._connection.is_closed():
             self._run("close", timeout=CONNECT_SECONDS)
 
@@ -374,12 +374,12 @@ _SESSION = {
     "tcp_keepalives_interval": "5",
     "tcp_keepalives_count": "3",
 }
-"""Searches are short: compiling them, or starting processes for them, takes longer than they do. A machine that was
-switched off is noticed in half a minute, not in two hours: until then its writers seem to live."""
+"""Searches are short: compiling them, or starting processes for them, takes longer than they do. Keepalives detect a
+machine that was switched off in half a minute, not in two hours; until then its writers seem to live."""
 
 
 async def _leave_as_it_is(connection: object) -> None:
-    """A connection goes back with its tenant: the next search is most often the same one's."""
+    """Return a connection to the pool with its tenant set: the next search is usually for the same tenant."""
 
 
 def _dumps(value: object) -> str:

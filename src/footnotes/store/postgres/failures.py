@@ -1,4 +1,4 @@
-"""What the driver and the database say → errors of the tree."""
+"""Translates errors of the driver and the database to errors of the tree."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _LOCKED = (
     asyncpg.DeadlockDetectedError,
     asyncpg.LockNotAvailableError,
     asyncpg.SerializationError,
-    asyncpg.UniqueViolationError,  # another writer made the same thing this moment
+    asyncpg.UniqueViolationError,  # another writer just created the same thing
     asyncpg.ForeignKeyViolationError,  # or removed what this one refers to
 )
 _AWAY = (
     asyncpg.PostgresConnectionError,
     asyncpg.InterfaceError,
-    asyncpg.InternalClientError,  # the server hung up in the middle of something
+    asyncpg.InternalClientError,  # the server closed the connection in the middle of something
     asyncpg.CannotConnectNowError,
     asyncpg.TooManyConnectionsError,
     asyncpg.AdminShutdownError,
@@ -43,7 +43,7 @@ _INPUT = (asyncpg.UntranslatableCharacterError, asyncpg.CharacterNotInRepertoire
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Errors of the driver leave as errors of the tree."""
+    """Translate errors of the driver to errors of the tree."""
     try:
         yield
     except FootnotesError:
@@ -63,18 +63,18 @@ def translated() -> Iterator[None]:
 
 
 def _translation(error: Exception) -> FootnotesError:
-    said = str(error).splitlines()[0] if str(error) else type(error).__name__
+    message = str(error).splitlines()[0] if str(error) else type(error).__name__
     if isinstance(error, asyncpg.ReadOnlySQLTransactionError):
         return StoreReadOnly("the database can only be read here")
     if isinstance(error, _FULL):
-        return StoreFull(f"the database has no room ({said})")
+        return StoreFull(f"the database has no room ({message})")
     if isinstance(error, _LOCKED):
-        return WritersMet(f"another writer was in the way ({said})")
+        return WritersMet(f"another writer was in the way ({message})")
     if isinstance(error, _INPUT):
-        return InputError(f"the database cannot hold a value ({said})")
+        return InputError(f"the database cannot hold a value ({message})")
     if isinstance(error, _AWAY):
-        return StoreUnavailable(f"the database cannot be reached ({said})", remedy=_REMEDY)
-    return StoreError(f"the database answered: {said}")
+        return StoreUnavailable(f"the database cannot be reached ({message})", remedy=_REMEDY)
+    return StoreError(f"the database answered: {message}")
 
 
 _REMEDY = "See that PostgreSQL runs and that FOOTNOTES_STORE names it, its user and its database rightly."

@@ -1,4 +1,4 @@
-"""Filters → SQL of PostgreSQL with bound values. They let through what SQLite's let through, to the character."""
+"""Compiles filters to PostgreSQL with bound values. Results equal SQLite's, to the character."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from footnotes.types import Filter
 
 
 def compile_filter(where: Filter, user_id: str, first_binding: int = 1) -> tuple[str, list[object]]:
-    """A boolean expression over `c` (chunks) and `d` (documents), and what is bound in it, from $first_binding on."""
+    """Return a boolean expression over `c` (chunks) and `d` (documents), and its bindings from $first_binding on."""
     check_size(where)
     compiler = _PostgresFilters(user_id, first_binding)
     return compiler.compiled(where), compiler.bindings
@@ -58,10 +58,10 @@ class _PostgresFilters(FilterCompiler):
 
 
 def glob_expression(pattern: str) -> str | None:
-    """A regular expression for a pattern as SQLite's GLOB reads it; None when nothing can match.
+    """Return a regular expression for a pattern of SQLite's GLOB; None if nothing can match.
 
-    `*` is any run of characters, `?` any one, `[a-z]` one of a set, `[^a-z]` one outside of it; a `]` that comes first
-    is one of the set, and a set that is not closed matches nothing. There is no escaping.
+    `*` is any run of characters, `?` any character, `[a-z]` one in a set, `[^a-z]` one outside it. A `]` at the
+    beginning is in the set, and an unclosed set matches nothing. There is no escaping.
     """
     parts, at = ["^"], 0
     while at < len(pattern):
@@ -79,7 +79,7 @@ def glob_expression(pattern: str) -> str | None:
 
 
 def _set(pattern: str, at: int) -> tuple[str, int] | None:
-    """A bracket expression that begins at `at`, and where it ends; None where nothing can be in it."""
+    """Return the bracket expression that begins at `at`, and its end; None if nothing can match it."""
     inverted = pattern[at : at + 1] == "^"
     start = at = at + inverted
     ranges: list[tuple[str, str]] = []
@@ -94,7 +94,7 @@ def _set(pattern: str, at: int) -> tuple[str, int] | None:
             before, at = "", at + 2
             continue
         ranges.append((character, character))
-        # A `]` that comes first begins no range.
+        # A `]` at the beginning does not start a range.
         before, at = "" if character == "]" else character, at + 1
     else:
         return None

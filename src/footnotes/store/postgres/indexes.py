@@ -1,7 +1,7 @@
-"""The dense index of a generation, once it is large enough to need one, and the upkeep of what searches read.
+"""The dense index of a generation that is large enough to need one, and the upkeep of search tables.
 
-The best method the server offers is taken: ScaNN (AlloyDB), HNSW, IVFFlat. Indexes are built beside the table's use, by
-one server at a time; a build that was cut off is begun again. Until there is one, every vector is compared.
+Uses the server's best method: ScaNN (AlloyDB), HNSW, IVFFlat. Indexes are built concurrently with the table's use, by
+one server at a time; an interrupted build starts again. Until an index exists, searches compare every vector.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from footnotes.store.postgres.database import Connection, Database
 from footnotes.store.records import Generation
 
 WORTH_AN_INDEX = 5_000
-"""Chunks from which on a dense index is built. Comparing fewer takes no more than some milliseconds."""
+"""The chunks from which a dense index is built. Comparing fewer takes only some milliseconds."""
 MOST_DIMENSIONS = 4_000
-"""What pgvector's indexes of half-precision vectors can hold."""
+"""The limit of pgvector's indexes of half-precision vectors."""
 _BUILD_MEMORY = "512MB"
 
 _METHODS = {
@@ -35,7 +35,7 @@ class Indexes:
         self._method = method
 
     def grow(self, generation: Generation, *, dense: bool = True) -> bool:
-        """Do what is due for a generation; says whether an index was built. What another server is at is left to it.
+        """Do the upkeep that is due; return whether an index was built. Work in progress on another server is skipped.
 
         Without `dense`, vectors are searched elsewhere and need no index here.
         """
@@ -57,13 +57,13 @@ class Indexes:
                 connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name_of(generation)}")
 
     def rebuild(self, generation: Generation) -> None:
-        """The index again, without what was deleted from it."""
+        """Rebuild the index without deleted entries."""
         with self._database.owning() as connection:
             if self._state(connection, generation) is not None:
                 connection.execute(f"REINDEX INDEX CONCURRENTLY {name_of(generation)}")
 
     def method(self, connection: Connection) -> str:
-        """The best index method of this server; empty where it has none."""
+        """Return the best index method of this server; empty if it has none."""
         offered = {row["method"] for row in PostgresCursor(connection, "").all("index_methods")}
         if self._method:
             return self._method if self._method in offered else ""
@@ -77,7 +77,7 @@ class Indexes:
         method = self.method(connection)
         if not method or chunks < self._worth:
             return False
-        if state is False:  # a build that was cut off leaves an index nobody can use
+        if state is False:  # an interrupted build leaves an invalid index
             connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name_of(generation)}")
         column = f"(embedding::halfvec({generation.dimensions:d}))"
         using = _METHODS[method].format(column=column, lists=max(10, int(math.sqrt(chunks))))
@@ -86,7 +86,7 @@ class Indexes:
             f"CREATE INDEX CONCURRENTLY {name_of(generation)} ON document_chunks {using} "
             f"WHERE generation = {generation.pk:d}"
         )
-        connection.execute("ANALYZE document_chunks")  # what was just written may be news to the planner
+        connection.execute("ANALYZE document_chunks")  # the planner may not know the latest rows
         return True
 
     @staticmethod
@@ -96,7 +96,7 @@ class Indexes:
 
     @staticmethod
     def _state(connection: Connection, generation: Generation) -> object:
-        """True for an index that works, False for one that was left half built, None for none."""
+        """Return True for a valid index, False for an incomplete one, None for none."""
         return PostgresCursor(connection, "").value("is_index_valid", name=name_of(generation))
 
 

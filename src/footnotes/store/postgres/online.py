@@ -1,4 +1,4 @@
-"""Changes of tables beside those who use them: no statement waits long for a lock, so that nobody waits behind it."""
+"""Changes tables while they are in use: no statement waits long for a lock, because others would queue behind it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from footnotes.errors import StoreLocked
 from footnotes.store.postgres.database import Connection
 
 LOCK_MS, TURNS, BETWEEN_SECONDS = 2_000, 30, 1.0
-"""How long a lock is waited for, how often, and how long others have their turn in between."""
+"""How long to wait for a lock, how often, and the pause for others in between."""
 
 
 def in_turns(connection: Connection, script: str) -> None:
-    """Run a script as one transaction; where a table is in use, let go and try again."""
+    """Run a script as one transaction; if a table is in use, release the locks and retry."""
     for turn in range(TURNS):
         try:
             connection.execute(f"BEGIN;\nSET LOCAL lock_timeout = {LOCK_MS:d};\n{script}\n;COMMIT;")

@@ -1,4 +1,4 @@
-"""Legs that a vector database serves: what it proposes is given to the one statement of a search, which decides."""
+"""Legs served by a vector database: its candidates go into the one statement of a search, which decides."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from footnotes.types import Filter
 
 _CHUNKS = " chunks"
 MOST_FACETS = 40
-"""A filter of more terms than that is said by what passes it."""
+"""A filter with more terms is sent as the list of matching chunks."""
 _SPARE = 10
-"""A few more than are wanted: what was deleted a moment ago may still be on the index."""
+"""Extra results, because the index may still have chunks that were just deleted."""
 
 
 @dataclass(slots=True)
 class Given:
-    """What a vector database found for the legs it serves, and why it found nothing where it failed."""
+    """The results of a vector database for its legs, and the errors of those that failed."""
 
     lexical: list[int] | None = None
     dense: list[int] | None = None
@@ -49,20 +49,20 @@ class RemoteLegs:
         self._remote.look_after(self._generation, behind=behind)
 
     def found(self, terms: Mapping[str, float], vector: Vector | None, depth: int, allowed: Allowed | None) -> Given:
-        """Run the legs it serves and there is anything for. One that fails does not stop the other."""
-        given = Given()
+        """Run its legs that have a query. A failure of one does not stop the other."""
+        results = Given()
         allowed = hidden_filter(allowed)
         if "dense" in self.legs and vector is not None:
             try:
-                given.dense = self._by_vector(vector, depth + _SPARE, allowed)
+                results.dense = self._by_vector(vector, depth + _SPARE, allowed)
             except FootnotesError as error:
-                _note(given, "dense", error)
+                _note(results, "dense", error)
         if "lexical" in self.legs and terms:
             try:
-                given.lexical = self._by_words(terms, depth + _SPARE, allowed)
+                results.lexical = self._by_words(terms, depth + _SPARE, allowed)
             except FootnotesError as error:
-                _note(given, "lexical", error)
-        return given
+                _note(results, "lexical", error)
+        return results
 
     def _by_vector(self, vector: Vector, limit: int, allowed: Allowed | None) -> list[int]:
         return self._remote.ask(self._generation, lambda index: index.search(vector, limit, allowed), Found()).keys
@@ -84,15 +84,15 @@ class RemoteLegs:
         return self._remote.ask(self._generation, lambda index: index.search(weights, limit, allowed), Found()).keys
 
 
-def said_in_facets(where: Filter) -> Allowed | None:
-    """A filter as facets alone, where it can be said in them: then nobody need list what passes it."""
+def facets_of(where: Filter) -> Allowed | None:
+    """Return a filter as facets only, if possible: then the matching chunks need not be listed."""
     groups = facet_groups(where)
     if not groups or sum(map(len, groups)) > MOST_FACETS:
         return None
     return Allowed(np.zeros(0, dtype=np.int64), groups, listed=False)
 
 
-def _note(given: Given, leg: str, error: FootnotesError) -> None:
+def _note(results: Given, leg: str, error: FootnotesError) -> None:
     if isinstance(error, InputError):
-        raise error  # the question itself is at fault, not a leg
-    given.failures[leg] = error
+        raise error  # the question itself is wrong, not a leg
+    results.failures[leg] = error

@@ -1,7 +1,7 @@
-"""Makes the words of generations again, from the stored texts, that an older version of Footnotes made otherwise.
+"""Recomputes the terms of generations, from the stored texts, that an older version of Footnotes computed differently.
 
-Nothing is embedded. `migrate` does it, one server at a time; a run that was cut off is begun again with the
-generations it had not finished.
+Nothing is embedded. `migrate` does it, one server at a time; an interrupted run starts again with the generations it
+had not finished.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from footnotes.store.postgres.database import Connection
 
 
 def outdated(connection: Connection) -> list[tuple[int, str]]:
-    """The generations, with their tenants, whose words an older version made."""
+    """Return the generations, with their tenants, whose terms come from an older version."""
     rows = PostgresCursor(connection, "").all("generations_by_lexemes", lexemes=made_by())
     return [(row["pk"], row["user_id"]) for row in rows if _version(row["lexemes"]) < _version(made_by())]
 
 
 def bring_up_to_date(connection: Connection) -> int:
-    """Rewrite what is outdated; the connection is the owner's. Returns how many generations that were."""
+    """Recompute outdated terms, on the owner's connection. Return the number of generations."""
     found = outdated(connection)
     for generation, user_id in found:
         cursor = PostgresCursor(connection, user_id)
@@ -30,6 +30,6 @@ def bring_up_to_date(connection: Connection) -> int:
     return len(found)
 
 
-def _version(written: str) -> tuple[int, ...]:
-    """`2.11` → (2, 11); what no version has written is older than any."""
-    return tuple(int(part) for part in written.split(".") if part.isdigit())
+def _version(text: str) -> tuple[int, ...]:
+    """Parse `2.11` to (2, 11); unknown versions sort before all others."""
+    return tuple(int(part) for part in text.split(".") if part.isdigit())

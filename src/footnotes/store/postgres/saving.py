@@ -1,4 +1,4 @@
-"""Writes drafts: text and chunks as they come, and the one step by which documents begin to be served."""
+"""Writes drafts: text and chunks as they come, and the publication of documents in one step."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from footnotes.store.postgres.claiming import Handle
 from footnotes.store.postgres.clean import clean
 from footnotes.store.postgres.cursor import PostgresCursor, pack_json
 from footnotes.store.postgres.database import Database
+from footnotes.store.postgres.statistics import TermCounts
 from footnotes.store.records import ChunkDraft, DocumentRow, Draft, Generation, Publication
 from footnotes.store.retry import retry
 from footnotes.store.rows import document_row
@@ -23,14 +24,13 @@ from footnotes.store.weights import Averages
 from footnotes.types import Part
 
 WHOLE = 250_000
-"""Characters up to which a text is kept whole; a span of a longer one is read without reading all of it."""
+"""Texts of up to this many characters are stored whole; longer ones allow reading a span without the rest."""
 VectorOf = Callable[[bytes], object]
 
 
 @dataclass(slots=True)
 class _Work:
-    """A draft with its chunks, those that have been analysed and those to come, and where its text stands after this
-    attempt."""
+    """A draft with its analysed chunks and those to come, and the state of its text after this attempt."""
 
     draft: Draft
     handle: Handle
@@ -39,7 +39,7 @@ class _Work:
     writer: TextWriter
 
     def analyzed(self) -> Iterator[ChunkRow]:
-        """All chunks; each is analysed once, whoever asks first."""
+        """Yield all chunks; each is analysed once, for the first caller that needs it."""
         yield from self.rows
         for row in self.to_come:
             self.rows.append(row)
@@ -52,7 +52,7 @@ class _Work:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of a text that is not large came at once."""
+        """Whether all of a short text came at once."""
         what = self.draft.publication
         return what is not None and not self.handle.opened and what.characters <= WHOLE
 
@@ -60,7 +60,7 @@ class _Work:
 def save(
     database: Database, user_id: str, holder: int, generation: Generation, drafts: Sequence[Draft], vectors: VectorOf
 ) -> None:
-    """Write what claimed drafts have buffered, in one transaction; publish those that are complete."""
+    """Write the buffers of claimed drafts in one transaction, and publish complete drafts."""
     works = [_work(draft) for draft in drafts]
     rows = (row for work in works for row in work.analyzed())
     averages = chunks.averages_for(database, user_id, generation.pk, rows)
@@ -74,7 +74,7 @@ def save(
             retry(attempt)
             break
         except StoreLocked:
-            # A document may have been deleted meanwhile, or another one made of the same bytes: the rest goes on.
+            # A document may have been deleted, or another one made from the same bytes: continue with the rest.
             kept = [work for work in works if not _is_lost(database, user_id, holder, work)]
             if len(kept) == len(works):
                 raise
@@ -96,13 +96,16 @@ def _write(
     before = _check_claims(cursor, holder, generation, works)
     _write_texts(cursor, works)
     rows = ((where, row) for work in works for where in [_where(generation, work)] for row in work.analyzed())
-    chunks.put(cursor, generation.model, rows, averages, vectors)
-    if complete := [work for work in works if work.draft.publication is not None]:
+    complete = [work for work in works if work.draft.publication is not None]
+    counts = TermCounts({work.handle.version for work in complete if not work.handle.opened})
+    chunks.put(cursor, generation.model, rows, averages, vectors, counts)
+    if complete:
+        counts.write(cursor, generation.pk)
         _publish(cursor, holder, generation, complete, before)
 
 
 def _is_lost(database: Database, user_id: str, holder: int, work: _Work) -> bool:
-    """Whether a draft cannot be written any more: its document is gone, or its bytes are another's by now."""
+    """Return whether a draft can no longer be written: its document is gone, or another one has its bytes now."""
     draft = work.draft
     with database.write(user_id) as cursor:
         if not cursor.all("held", holder=holder, documents=[work.handle.pk]):
@@ -123,7 +126,7 @@ def _work(draft: Draft) -> _Work:
 
 
 class _Texts:
-    """The text of chunks, which come in order and never cross a part."""
+    """Reads the text of chunks, which come in order and never cross a part."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
         self._parts = parts
@@ -139,9 +142,9 @@ class _Texts:
 
 
 def _check_claims(cursor: Cursor, holder: int, generation: Generation, works: Sequence[_Work]) -> dict[int, int | None]:
-    """See that the generation serves and that the documents are still the writer's. Returns what they served before.
+    """Check that the generation serves and the writer still holds the documents. Return their published versions.
 
-    A switch of generations waits for this transaction, and the other way round.
+    A switch of generations and this transaction wait for each other.
     """
     cursor.run("share_tenant")
     if cursor.value("generation_state", generation=generation.pk) != "serving":
@@ -175,10 +178,11 @@ def _publish(
     works: Sequence[_Work],
     before: dict[int, int | None],
 ) -> None:
-    """Serve these versions from now on: `embedding` while they lack vectors, `indexing` until that is said."""
+    """Publish these versions: as `embedding` if they lack vectors, else as `indexing` until marked ready."""
     versions = [work.handle.version for work in works]
-    if any(work.handle.opened for work in works):
-        cursor.run("serve_chunks", generation=generation.pk, versions=versions)
+    if opened := [work.handle.version for work in works if work.handle.opened]:
+        cursor.run("serve_chunks", generation=generation.pk, versions=opened)
+        cursor.run("note_chunks", generation=generation.pk, versions=opened)
     lacking = cursor.all("versions_lacking_vectors", generation=generation.pk, versions=versions)
     for work in works:
         work.draft.waits = work.handle.version in {row["version"] for row in lacking}
@@ -189,7 +193,6 @@ def _publish(
             cursor.run("gather_text", version=work.handle.version)
         if (old := before[work.handle.pk]) is not None:
             documents.drop_versions(cursor, [old])
-    cursor.run("note_chunks", generation=generation.pk, versions=versions)
     _relate(cursor, generation, works, before, rows)
     cursor.run("bump")
 
@@ -230,7 +233,7 @@ def _relate(
     before: dict[int, int | None],
     rows: Sequence[DocumentRow],
 ) -> None:
-    """Facets, sources, resemblances, and what the generation knows of the documents."""
+    """Write facets, sources, near-duplicates, and the generation's data on the documents."""
     new = [row for row in rows if before[row.pk] is None]
     again = [row for row in rows if before[row.pk] is not None]
     for listed, fresh in ((new, True), (again, False)):
@@ -242,7 +245,7 @@ def _relate(
 
 
 def _put_sketches(cursor: Cursor, works: Sequence[_Work], fresh: Container[int]) -> None:
-    """Keep the sketches of documents, those of new ones together, and say which other one each nearly equals."""
+    """Store the sketches of documents, those of new ones in one go, and set the near-duplicates found."""
     new: list[tuple[Draft, near.SketchDraft]] = []
     for work in works:
         draft, pk, collection = work.draft, work.handle.pk, clean(work.draft.collection)
@@ -257,7 +260,7 @@ def _put_sketches(cursor: Cursor, works: Sequence[_Work], fresh: Container[int])
 
 
 def _sources(works: Sequence[_Work]) -> Iterable[dict[str, object]]:
-    """Each source once: the last document it led to."""
+    """Return each source once, with its last document."""
     named = {(clean(work.draft.collection), clean(work.draft.source)): work.handle.pk for work in works}
     return [{"collection": place[0], "source": place[1], "document": pk} for place, pk in named.items()]
 
@@ -268,7 +271,7 @@ def _plan(generation: Generation, work: _Work) -> dict[str, object]:
 
 
 def discard(cursor: Cursor, holder: int, handle: Handle) -> None:
-    """Remove what an abandoned draft has written, and let its document go."""
+    """Remove the rows of an abandoned draft, and release its document."""
     cursor.run("drop_versions", versions=[handle.version])
     cursor.run("let_go_document", document=handle.pk, holder=holder)
 
@@ -282,7 +285,7 @@ def save_reindexed(
     version: str,
     vectors: VectorOf,
 ) -> None:
-    """The chunks of a document in a generation that does not serve yet, in one transaction."""
+    """Write a document's chunks in a generation that does not serve yet, in one transaction."""
     assert row.current is not None
     with database.snapshot(user_id) as cursor:
         reader = SpanReader(cursor, row.current)
@@ -295,11 +298,12 @@ def save_reindexed(
             cursor.run("share_tenant")
             (now,) = documents.locked(cursor, [row.document.id]) or (None,)
             if now is None or now.current != row.current:
-                return  # it was deleted or replaced meanwhile: what is there now is filled in the next round
+                return  # it was deleted or replaced meanwhile; the next round fills the new version
             cursor.run("uncount_terms", generation=generation.pk, versions=[where.version])
             cursor.run("drop_chunks_of", generation=generation.pk, version=where.version)
-            chunks.put(cursor, generation.model, [(where, each) for each in rows], averages, vectors)
-            cursor.run("note_chunks", generation=generation.pk, versions=[where.version])
+            counts = TermCounts({where.version})
+            chunks.put(cursor, generation.model, [(where, each) for each in rows], averages, vectors, counts)
+            counts.write(cursor, generation.pk)
             generations.put_planned(cursor, generation.pk, row.pk, version, len(made))
 
     retry(attempt)

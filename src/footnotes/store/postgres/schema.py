@@ -1,4 +1,4 @@
-"""Brings the schema up to date: numbered, each migration one transaction, one server at a time."""
+"""Migrates the schema: numbered migrations, each in one transaction, one server at a time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROLES = ("footnotes_tenant", "footnotes_service", "footnotes_reader")
 
 
 def migrate(database: Database, *, to: int | None = None) -> list[int]:
-    """Apply what is missing, up to `to` where it is given. Returns the numbers of what was applied."""
+    """Apply missing migrations, up to `to` if given. Return the applied numbers."""
     with database.owning() as connection:
         _cursor(connection).run("lock_schema")
         applied = _migrate(connection, to)
@@ -27,7 +27,7 @@ def migrate(database: Database, *, to: int | None = None) -> list[int]:
 
 
 def lost(connection: Connection) -> list[str]:
-    """What a database of this version should have and has not, by name: a dump is restored without its roles."""
+    """Return the names of missing objects: a restored dump, for example, has no roles."""
     missing = [row["name"] for row in _cursor(connection).all("lost_tables", tables=list(TABLES))]
     if missing:
         raise StoreError(
@@ -39,18 +39,18 @@ def lost(connection: Connection) -> list[str]:
 
 
 def repair(database: Database) -> list[str]:
-    """Make roles, grants, policies and functions again, whatever was lost. Returns what had been."""
+    """Recreate lost roles, grants, policies and functions. Return what was lost."""
     with database.owning() as connection:
         _cursor(connection).run("lock_schema")
         if _version(connection) < newest():
-            return []  # a migration makes them
+            return []  # a migration creates them
         found = lost(connection)
         _put_functions(connection, again=True)
         return found
 
 
 def version(database: Database) -> int:
-    """The newest migration the database has; 0 where there is none."""
+    """Return the number of the newest applied migration; 0 if there is none."""
     with database.owning() as connection:
         return _version(connection)
 
@@ -60,7 +60,7 @@ def newest() -> int:
 
 
 def check(database: Database) -> None:
-    """Refuse a schema from the future, and one that somebody has to bring up to date."""
+    """Raise on a schema from the future, and on one that needs a migration."""
     found = version(database)
     if found > newest():
         raise SchemaTooNew(f"the database has schema {found}; this version of Footnotes knows {newest()}")
@@ -72,7 +72,7 @@ def check(database: Database) -> None:
 
 
 def _check_made(database: Database) -> None:
-    """Refuse words and functions that were made by another version."""
+    """Raise on terms and functions from another version."""
     with database.owning() as connection:
         if gone := lost(connection):
             raise StoreUnavailable(
@@ -103,25 +103,25 @@ def _migrate(connection: Connection, to: int | None) -> list[int]:
 
 
 def _put_functions(connection: Connection, *, again: bool = False) -> None:
-    """Put functions in place that are not there as they should be. Those of older servers are called as before."""
+    """Create functions that are missing or outdated. Older servers can still call theirs."""
     for name, script in _outdated_functions(connection, again=again).items():
         version, digest = _describe(script)
-        noted = f"""
+        record = f"""
             INSERT INTO footnotes_functions (name, version, digest) VALUES ('{name}', {version:d}, '{digest}')
             ON CONFLICT (name) DO UPDATE SET version = excluded.version, digest = excluded.digest"""  # noqa: S608
-        in_turns(connection, f"{script}\n;{noted}")
+        in_turns(connection, f"{script}\n;{record}")
 
 
 def _outdated_functions(connection: Connection, *, again: bool = False) -> dict[str, str]:
-    """Those that are missing or older here, `again` also the same. What a newer version put there stays."""
+    """Return functions that are missing or older, with `again` also equal ones. Newer ones stay."""
     rows = _cursor(connection).all("known_functions")
     known = {row["name"]: (row["version"], row["digest"]) for row in rows}
     here = {name: _describe(script) for name, script in functions().items()}
-    older = {name for name, made in here.items() if _is_older(known.get(name), made)}
-    same = {name for name, made in here.items() if again and known.get(name) == made}
+    older = {name for name, version in here.items() if _is_older(known.get(name), version)}
+    same = {name for name, version in here.items() if again and known.get(name) == version}
     wanted = older | same
     if wanted:
-        wanted.add("privileges")  # who may call what was put in place
+        wanted.add("privileges")  # it grants the rights to call the new functions
     return {name: script for name, script in functions().items() if name in wanted}
 
 
@@ -130,13 +130,13 @@ def _is_older(known: tuple[int, str] | None, here: tuple[int, str]) -> bool:
 
 
 def _describe(script: str) -> tuple[int, str]:
-    """The version in a function's first line, `-- version 3`, and the digest of all of it."""
+    """Return the version in a function's first line, `-- version 3`, and the digest of all of it."""
     first = script.partition("\n")[0]
     return int(first.removeprefix("-- version ")), hashlib.sha256(script.encode()).hexdigest()
 
 
 def _as_transaction(number: int, script: str) -> str:
-    """Sent as one message, PostgreSQL applies a script wholly or not at all."""
+    """Wrap a script so that PostgreSQL applies it completely or not at all, sent as one message."""
     return f"BEGIN;\n{script}\n;INSERT INTO footnotes_schema (version) VALUES ({number:d});\nCOMMIT;"  # noqa: S608
 
 

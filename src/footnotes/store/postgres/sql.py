@@ -1,4 +1,4 @@
-"""The functions and migrations beside this file."""
+"""Reads the functions and migrations beside this file."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from footnotes.store import statements
 
 
 def functions() -> dict[str, str]:
-    """Functions of the database by name, as they are now: a file each, put in place whenever it has changed.
+    """Return the database's functions by name: one file each, replaced in the database whenever it has changed.
 
-    The privileges come last: they are about the others too.
+    The privileges come last, because they refer to the others.
     """
     folder = resources.files(__package__) / "functions"
     found = sorted(folder.iterdir(), key=lambda item: (item.name == "privileges.sql", item.name))
@@ -18,5 +18,5 @@ def functions() -> dict[str, str]:
 
 
 def migrations() -> list[tuple[int, str]]:
-    """Numbered migrations, oldest first."""
+    """Return the numbered migrations, oldest first."""
     return statements.migrations(__package__)

@@ -1,6 +1,6 @@
-"""Many servers and workers, one truth: a store in PostgreSQL with pgvector, or AlloyDB, which speaks the same.
+"""A store for many servers and workers: PostgreSQL with pgvector, or the compatible AlloyDB.
 
-Both legs search tables of the database, so that what is committed is found. Any number write at once; see `writers`.
+Both legs search tables, so committed data is found at once. Any number of writers may work; see `writers`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ INCOMING = "incoming"
 
 
 class PostgresStore(BaseStore):
-    """The store of many machines. Every method takes the tenant first; a foreign id is an id that does not exist."""
+    """The store of many machines. Every method takes the tenant first; another tenant's id counts as unknown."""
 
     kind = "postgresql"
     database: Database
@@ -111,7 +111,7 @@ class PostgresStore(BaseStore):
 
     @classmethod
     def migrated(cls, settings: Settings) -> tuple[list[int], int]:
-        """Bring the schema of the database up to date. What was applied, and what it has now."""
+        """Migrate the schema. Return the applied numbers and the current version."""
         database = Database(settings.store)
         try:
             return schema.migrate(database), schema.version(database)
@@ -120,7 +120,7 @@ class PostgresStore(BaseStore):
 
     @classmethod
     def repaired(cls, settings: Settings) -> list[str]:
-        """Make roles, grants, policies and functions again; what of them was lost."""
+        """Recreate lost roles, grants, policies and functions; return what was lost."""
         database = Database(settings.store)
         try:
             return schema.repair(database)
@@ -136,11 +136,11 @@ class PostgresStore(BaseStore):
         self._writers.close()
         self.database.close()
 
-    # ── holding it
+    # ── locking
 
     @contextmanager
     def writing(self, user_id: str, purpose: str, *, seconds: float | None = None) -> Iterator[None]:
-        """Be a writer of a tenant's library, beside others. What dead ones left unfinished is put right first."""
+        """Become a writer of a tenant's library, beside others. First recovers what dead writers left unfinished."""
         if self.read_only:
             raise StoreReadOnly.refer(self._primary)
         with self._writers.writing(user_id) as writer:
@@ -153,33 +153,33 @@ class PostgresStore(BaseStore):
         return self._writers.incoming(user_id)
 
     def recover_if_idle(self, user_id: str) -> None:
-        """Put right what dead writers left. Living ones are not disturbed."""
+        """Recover from dead writers, without disturbing live ones."""
         with suppress(FootnotesError):
             if recovery.is_unfinished(self.database, user_id):
                 recovery.recover(self.database, user_id)
 
     def holder(self, user_id: str) -> int:
-        """The number under which this thread writes; 0, which is nobody's, where it does not."""
+        """Return the number under which this thread writes; 0 if it does not."""
         return self._writers.number_if_any(user_id)
 
     def is_held_elsewhere(self, user_id: str, pk: int) -> bool:
-        """Whether another living writer is at a document."""
+        """Return whether another live writer holds a document."""
         with self.database.read(user_id) as cursor:
             return cursor.value("is_held_elsewhere", holder=self.holder(user_id), document=pk) is not None
 
     def users(self) -> list[str]:
-        with self.database.owning() as connection:  # a tenant's connection sees no other
+        with self.database.owning() as connection:  # a tenant's connection sees no other tenant
             return [row["user_id"] for row in PostgresCursor(connection, "").all("users")]
 
     def size(self, user_id: str) -> int:
-        """The tenant's share of the tables, by its chunks, and what it has in the folder."""
+        """Return the tenant's share of the tables, measured by its chunks, plus its files."""
         with self.database.read(user_id) as cursor:
             return upkeep.size(cursor) + super().size(user_id)
 
     # ── searching
 
     def view(self, user_id: str, generation: int | None = None) -> PostgresSearchView:
-        """What a search sees: the generation that serves, or another one as searches would see it."""
+        """Return the view of a search: of the serving generation, or of another one as if it served."""
         if generation is not None:
             return self._view_of(user_id, generation)
         served = self._served.get(user_id)
@@ -189,7 +189,7 @@ class PostgresStore(BaseStore):
         return PostgresSearchView(self.database, user_id, served, self._noticing(user_id), remote=legs)
 
     def _now_served(self, user_id: str) -> Served:
-        """The generation searches use, the last change, and how many documents wait for vectors."""
+        """Return the serving generation, the last change, and the number of documents waiting for vectors."""
         with self.database.read(user_id) as cursor:
             row = cursor.one("served")
         if row is None:
@@ -200,11 +200,11 @@ class PostgresStore(BaseStore):
         if self.remote is None or generation is None:
             return None
         if not self.read_only:
-            self.remote.note(generation)  # it may have been chosen after the library was made
+            self.remote.note(generation)  # the database may be new for an old library
         return RemoteLegs(self.database, self.remote, generation)
 
     def _noticing(self, user_id: str) -> Callable[[int | None, Served], None]:
-        """What a search saw of what serves now is what the next one begins with."""
+        """Return a function by which a search reports what it saw, as a start for the next one."""
 
         def notice(serving: int | None, seen: Served) -> None:
             known = self._served.get(user_id)
@@ -216,7 +216,7 @@ class PostgresStore(BaseStore):
         return notice
 
     def _view_of(self, user_id: str, generation: int) -> PostgresSearchView:
-        """A generation that does not serve, as searches would see it."""
+        """Return the view of a generation that does not serve, as if it did."""
         found = self.generations.find(user_id, generation)
         if self.remote is not None:
             self.remote.catch_up(found)
@@ -224,20 +224,20 @@ class PostgresStore(BaseStore):
         return PostgresSearchView(self.database, user_id, Served(found), lambda *_: None, remote=legs, trial=True)
 
     def refresh(self, user_id: str) -> None:
-        """Searches ask the database: they see what others wrote without being told."""
+        """Do nothing: searches ask the database, so they see other processes' writes."""
 
     # ── writing
 
     def missing_vectors(self, user_id: str, generation: Generation, hashes: Sequence[bytes]) -> list[bytes]:
-        made = self._writers.vectors(user_id, generation.model)
+        vectors = self._writers.vectors(user_id, generation.model)
         with self.database.read(user_id) as cursor:
             missing = missing_vectors(cursor, generation.model, hashes)
-        return [value for value in missing if value not in made]
+        return [value for value in missing if value not in vectors]
 
     def save_vectors(
         self, user_id: str, generation: Generation, hashes: Sequence[bytes], vectors: NDArray[np.float32]
     ) -> None:
-        """Give vectors to the chunks that wait for them; those of chunks to come are kept until they are written."""
+        """Give vectors to the chunks that wait for them; keep those of later chunks until these are written."""
         self._writers.number(user_id)
         halves = chunks.as_halves(generation, vectors)
 
@@ -252,9 +252,9 @@ class PostgresStore(BaseStore):
         kept.update((key, half) for key, half in zip(hashes, halves, strict=True) if key not in known)
 
     def save_drafts(self, user_id: str, generation: Generation, drafts: Sequence[Draft]) -> None:
-        """Write drafts in one transaction. Complete ones are published, and replace the version before them.
+        """Write drafts in one transaction. Complete ones are published, and replace the previous version.
 
-        A draft whose document another living writer is at is not written, and says so.
+        A draft whose document another live writer holds is not written, and gets the reason.
         """
         holder = self._writers.number(user_id)
         claim(self.database, user_id, holder, [draft for draft in drafts if draft.handle is None])
@@ -266,52 +266,52 @@ class PostgresStore(BaseStore):
 
     @retrying
     def discard_draft(self, user_id: str, draft: Draft, error: ErrorInfo) -> None:
-        """Give up a draft. A document that never was complete stays listed as failed, with the reason."""
+        """Discard a draft. A document that was never complete stays listed as failed, with the reason."""
         holder = self._writers.number(user_id)
         if draft.handle is None:
             claim(self.database, user_id, holder, [draft])
         if draft.handle is None:
-            return  # another writer has the same bytes: what becomes of them is for it to say
+            return  # another writer has the same bytes and decides on them
         with self.database.write(user_id) as cursor:
             documents.set_failed(cursor, draft.handle.pk, error)
             saving.discard(cursor, holder, draft.handle)
 
     def hold_generations(self, user_id: str) -> None:
-        """Be the only one to build generations for a tenant, until this writer ends."""
+        """Lock the building of generations for a tenant until this writer ends."""
         self._writers.number(user_id)
         if not self._writers.hold_generations(user_id):
             raise StoreLocked("another writer is indexing the library again")
 
     def fill_generation(
-        self, user_id: str, generation: Generation, row: DocumentRow, made: Sequence[ChunkDraft], version: str
+        self, user_id: str, generation: Generation, row: DocumentRow, drafts: Sequence[ChunkDraft], version: str
     ) -> None:
-        """The chunks of a document in a generation that does not serve yet, in one transaction."""
+        """Write a document's chunks in a generation that does not serve yet, in one transaction."""
         vectors = self._writers.vectors(user_id, generation.model)
-        saving.save_reindexed(self.database, user_id, generation, row, made, version, vectors.get)
+        saving.save_reindexed(self.database, user_id, generation, row, drafts, version, vectors.get)
         vectors.clear()
 
     # ── how the legs follow
 
     def job_holder(self, user_id: str, label: str) -> str:
-        """The number others know the writer by, and what people call it."""
+        """Return the writer's number, by which others know it, and its label for people."""
         return f"{self._writers.number(user_id)} {label}"
 
     @contextmanager
     def changing(self, user_id: str) -> Iterator[Cursor]:
-        """A transaction that changes what searches see. No generation begins to serve meanwhile."""
+        """Open a transaction that changes what searches see. No generation is published meanwhile."""
         with self.database.write(user_id) as cursor:
             cursor.run("share_tenant")
             yield cursor
             cursor.run("bump")
 
     def after_change(self, user_id: str, *, removed: bool) -> None:
-        """Both legs read tables: only a vector database and kept files are to follow."""
+        """Update a vector database and kept files; both legs read tables and need no update."""
         self._bring_serving(user_id)
         if removed:
             self.originals.sweep(user_id)
 
     def rewrite_terms(self, cursor: Cursor, row: DocumentRow) -> None:
-        """A document has another title or file name: its chunks are found by other terms, in every generation."""
+        """Rewrite the terms of a document's chunks, in every generation, after its title or file name changed."""
         if row.current is None:
             return
         cursor.run("note_removal", versions=[row.current])
@@ -324,13 +324,13 @@ class PostgresStore(BaseStore):
         cursor: Cursor,
         generation: Generation,
         row: DocumentRow,
-        made: Sequence[ChunkDraft],
+        drafts: Sequence[ChunkDraft],
         vectors: Mapping[bytes, bytes],
     ) -> None:
-        """Write chunks of the version that is served, with vectors in half precision where there are any."""
+        """Write chunks of the published version, with vectors in half precision if there are any."""
         assert row.current is not None and isinstance(cursor, PostgresCursor)
-        named = chunks.Named(row.document.title, row.document.filename)
-        rows = list(chunks.analyzed(made, SpanReader(cursor, row.current).read, named))
+        names = chunks.Named(row.document.title, row.document.filename)
+        rows = list(chunks.analyzed(drafts, SpanReader(cursor, row.current).read, names))
         averages = chunks.averages_in(cursor, generation.pk, rows)
         where = Where(generation.pk, row.pk, row.document.id, row.current)
         chunks.put(cursor, generation.model, [(where, each) for each in rows], averages, chunks.half_of(vectors))
@@ -356,9 +356,9 @@ class PostgresStore(BaseStore):
 
     @retrying
     def publish(self, user_id: str, generation: Generation) -> None:
-        """What is committed is found already: the documents that lack nothing are ready.
+        """Mark complete documents as ready; searches find committed data already.
 
-        Where a vector database serves, it is brought what came; those it has not got yet are not ready.
+        A vector database that serves a leg is updated first; documents that it lacks are not ready.
         """
         self._bring(generation)
         with self.database.write(user_id) as cursor:
@@ -376,7 +376,7 @@ class PostgresStore(BaseStore):
         self.publish(user_id, generation)
 
     def grow_graph_behind(self, user_id: str) -> None:
-        """Build the dense index and fold statistics in a thread of its own, when it is worth it."""
+        """Build the dense index and fold statistics in a background thread, if worthwhile."""
         generation = self.generations.serving(user_id)
         with self._guard:
             if generation is None or (self._grower is not None and self._grower.is_alive()):
@@ -386,18 +386,18 @@ class PostgresStore(BaseStore):
             work.start()
 
     def _grow_quietly(self, generation: Generation) -> None:
-        with suppress(FootnotesError):  # what could not be improved is no failure of anything else
+        with suppress(FootnotesError):  # a failed improvement must not fail anything else
             self._grow(generation)
 
     def _grow(self, generation: Generation) -> bool:
         legs = frozenset() if self.remote is None else self.remote.legs
         grown = self._indexes.grow(generation, dense="dense" not in legs)
         if "lexical" in legs:
-            self._bring(generation)  # words may have been weighed again
+            self._bring(generation)  # the weights may have been recomputed
         return grown
 
     def _bring_serving(self, user_id: str) -> None:
-        """What changed in the generation that serves is brought to a vector database, if there is one."""
+        """Update a vector database, if there is one, with the changes in the serving generation."""
         if self.remote is not None and (generation := self.generations.serving(user_id)) is not None:
             self.remote.attempt_soon(generation)
 
@@ -422,11 +422,11 @@ class PostgresStore(BaseStore):
     # ── checking
 
     def check_database(self, user_id: str) -> Iterator[Problem]:
-        """The server checks its own pages."""
+        """Yield nothing: the server checks its own pages."""
         return iter(())
 
     def check_legs(self, generation: Generation) -> Iterator[Problem]:
-        """What is known of terms is what the chunks that are served say."""
+        """Check that term statistics equal the counts in published chunks."""
         with self.database.read(generation.user_id) as cursor:
             wrong = cursor.value("wrong_statistics", generation=generation.pk)
         if wrong:
@@ -438,9 +438,9 @@ class PostgresStore(BaseStore):
         return ["statistics: counted again"]
 
     def compact(self, user_id: str, *, scrub: bool = False) -> None:
-        """Give the space of removed rows back; with `scrub` leave no byte of them in any table or index.
+        """Free the space of removed rows; with `scrub`, purge them from all tables and indexes.
 
-        The server's log and its backups are its own.
+        The server's log and backups belong to its owner.
         """
         with self.changing(user_id) as cursor:
             for generation in generations.listed(cursor):

@@ -1,4 +1,4 @@
-"""How large a library is, and how nothing of what was removed stays behind."""
+"""Measures the size of a library, and purges removed data."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ TABLES = (
 
 
 def size(cursor: Cursor) -> int:
-    """The tenant's share of all tables, by its chunks; of a table nobody has counted yet, all of it."""
+    """Return the tenant's share of all tables, by its chunks; the whole of a table without row counts."""
     return int(cursor.value("size", tables=list(TABLES)) or 0)
 
 
 def vacuum(connection: Connection, *, rewrites: bool) -> None:
-    """Give space back beside everybody's work, or write all tables and their indexes again, each locked meanwhile."""
+    """Free space without blocking others, or rewrite all tables and their indexes, which locks each meanwhile."""
     how = "FULL, ANALYZE" if rewrites else "ANALYZE"
     for table in TABLES:
         connection.execute(f"VACUUM ({how}) {table}")
     if not rewrites:
         return
-    with suppress(StoreError):  # what the planner noted of removed values: only the database's owner may
+    with suppress(StoreError):  # planner statistics with removed values: only the database's owner may
         connection.execute("VACUUM (FULL) pg_statistic")

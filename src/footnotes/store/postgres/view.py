@@ -1,4 +1,4 @@
-"""One search's picture of a tenant's library: fetched in one round trip, then looked at from all sides."""
+"""The view of one search: fetched in one round trip, then used by all later steps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from footnotes.errors import FootnotesError, InputError
 from footnotes.index import FIELD_WEIGHTS, Allowed, Found, Vector
 from footnotes.store.database import Database, Row
 from footnotes.store.legs import LegResult, LegsView, waited
-from footnotes.store.postgres.remote_legs import Given, RemoteLegs, said_in_facets
+from footnotes.store.postgres.remote_legs import Given, RemoteLegs, facets_of
 from footnotes.store.postgres.words import definition
 from footnotes.store.records import ChunkSpan, Generation, StoredHit
 from footnotes.store.rows import hit_row
@@ -22,25 +22,25 @@ from footnotes.store.weights import FIELDS, cut, place
 from footnotes.types import Filter
 
 BUDGET = 1_000
-"""The lexical leg scores about so many chunks; below it the leg is exact BM25 over all terms."""
+"""The lexical leg scores about this many chunks; below this it is exact BM25 over all terms."""
 _CHUNKS = " chunks"
-"""Under this term the statistics count chunks."""
+"""The statistics count chunks under this term."""
 
 
 @dataclass(slots=True)
 class Served:
-    """What was last known to serve a tenant: a search that meets something else is made again with that."""
+    """A tenant's last known state. A search that finds another generation starts again with that."""
 
     generation: Generation | None
     changed: int = 0
     waiting: int = 0
     reached: int = 0
-    """The last change its remote index was known to have seen, if there is one."""
+    """The last change that its remote index is known to have applied, if there is one."""
 
 
 @dataclass(slots=True)
 class _Fetched:
-    """What came back: candidates by key, and the statistics of the question's terms."""
+    """The results of the round trip: candidates by key, and the statistics of the question's terms."""
 
     rows: dict[int, Any] = field(default_factory=dict)
     lexical: list[int] = field(default_factory=list)
@@ -53,7 +53,7 @@ class _Fetched:
 
 
 class PostgresSearchView(LegsView):
-    """Bound to the generation that served when the search began. One statement asks the database for all of it."""
+    """Bound to the generation that served when the search began. One statement fetches everything."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class PostgresSearchView(LegsView):
 
     @property
     def stamp(self) -> str:
-        """Asked of the database, unless a search has just told: answers are remembered by it, and it must not lag."""
+        """Read from the database unless a search just fetched it: answers are cached by it, so it must not lag."""
         if self._fetched is None and not self._trial:
             with self._database.read(self._user_id) as cursor:
                 row = cursor.one("stamp")
@@ -101,52 +101,52 @@ class PostgresSearchView(LegsView):
         return 0 if self._trial else self._behind("lexical")
 
     def _behind(self, leg: str) -> int:
-        """How many documents a vector database that serves a leg does not know yet."""
+        """Return the number of documents missing in a vector database that serves a leg."""
         if self._remote is None or self._fetched is None or leg not in self._remote.legs:
             return 0
         return self._fetched.behind
 
     def is_current(self) -> bool:
-        """Whether the generation still served when the search was made, and all it found could be read."""
+        """Return whether the generation still served during the search, and all results could be read."""
         return self._whole and (self._trial or self._current)
 
     # ── one round trip
 
     def run_legs(self, question: Question) -> tuple[LegResult, LegResult, Allowed | None]:
-        """Both legs in one round trip: the question is embedded first, then everything is asked for together."""
+        """Run both legs in one round trip: embed the question first, then query everything at once."""
         embedded = None if question.vector is None else _attempt(question.vector)
-        began = time.perf_counter()
+        start = time.perf_counter()
         self._fetch(question, embedded if isinstance(embedded, np.ndarray) else None)
-        ms = round((time.perf_counter() - began) * 1000, 3)
-        known = question if embedded is None else replace(question, vector=lambda: _given_or_raised(embedded))
+        ms = round((time.perf_counter() - start) * 1000, 3)
+        known = question if embedded is None else replace(question, vector=lambda: _vector_or_raise(embedded))
         return waited(self.lexical_leg(known, None), ms), waited(self.dense_leg(known, None), ms), None
 
     def _fetch(self, question: Question, vector: Vector | None) -> None:
-        """Run both legs, or one of them, and keep all that is known of what they found."""
+        """Run one or both legs, and store all their results."""
         self._fetched = None
         terms = self.rarest(question.terms or {})
         self._fetched = _Fetched()
         try:
-            given = self._given(terms, vector, question.depth, question.where)
-            self._fetched.failures = given.failures
-            vector = None if "dense" in given.failures else vector
-            asked = {} if "lexical" in given.failures else terms
-            rows = self._ask(question, asked, vector, given)
+            remote = self._ask_remote(terms, vector, question.depth, question.where)
+            self._fetched.failures = remote.failures
+            vector = None if "dense" in remote.failures else vector
+            own_terms = {} if "lexical" in remote.failures else terms
+            rows = self._ask(question, own_terms, vector, remote)
         except InputError:
-            raise  # the question itself is at fault, not a leg
+            raise  # the question itself is wrong, not a leg
         except FootnotesError as error:
-            self._fetched.error = error  # each leg says so for itself
+            self._fetched.error = error  # each leg reports it separately
             return
-        self._take(rows, list(asked))
+        self._take(rows, list(own_terms))
 
-    def _given(self, terms: Mapping[str, float], vector: Vector | None, depth: int, where: Filter | None) -> Given:
-        """What a vector database finds for the legs it serves, if there is one."""
+    def _ask_remote(self, terms: Mapping[str, float], vector: Vector | None, depth: int, where: Filter | None) -> Given:
+        """Return the results of a vector database for its legs, if there is one."""
         if self._remote is None:
             return Given()
-        allowed = None if where is None else said_in_facets(where) or self.allowed(where)
+        allowed = None if where is None else facets_of(where) or self.allowed(where)
         return self._remote.found(terms, vector, depth, allowed)
 
-    def _ask(self, question: Question, terms: Mapping[str, float], vector: Vector | None, given: Given) -> list[Row]:
+    def _ask(self, question: Question, terms: Mapping[str, float], vector: Vector | None, remote: Given) -> list[Row]:
         from pgvector import HalfVector
 
         names = list(terms)
@@ -164,8 +164,8 @@ class PostgresSearchView(LegsView):
             "budget": BUDGET,
             "reading": question.reading,
             "per_document": question.per_document,
-            "given_lexical": given.lexical,
-            "given_dense": given.dense,
+            "given_lexical": remote.lexical,
+            "given_dense": remote.dense,
             "since": self._served.reached,
         }
         with self._database.read(self._user_id) as cursor:
@@ -188,7 +188,7 @@ class PostgresSearchView(LegsView):
             self._served = Served(self._generation, first["changed"] or 0, first["waiting"] or 0, first["reached"] or 0)
             self._notice(first["serving"], self._served)
 
-    # ── looking at it
+    # ── results
 
     def chunk_count(self) -> int:
         return self.document_frequency(_CHUNKS) if self._fetched is None else self._fetch_known().chunks
@@ -203,7 +203,7 @@ class PostgresSearchView(LegsView):
             return int(cursor.value("document_frequency", generation=self._generation.pk, term=cut(term)))
 
     def allowed(self, where: Filter) -> Allowed:
-        """The keys a filter lets through. A search does this in its one round trip."""
+        """Return the keys that pass a filter. A search does this in its one round trip."""
         generation = self._generation.pk if self._generation else 0
         with self._database.read(self._user_id) as cursor:
             rows = cursor.all("allowed_keys", where, generation=generation)
@@ -246,7 +246,7 @@ class PostgresSearchView(LegsView):
         return {key: (row["document"], row["start_offset"], row["end_offset"]) for key, row in found}
 
     def hits(self, keys: Sequence[int]) -> list[StoredHit]:
-        """Chunks in the order asked for. Texts that were not expected to be shown are asked for now."""
+        """Return chunks in the given order. Texts that were not fetched ahead are fetched now."""
         rows = self._fetch_known().rows
         known = [rows[key] for key in keys if key in rows]
         missing = [row["key"] for row in known if row["content"] is None]
@@ -254,7 +254,7 @@ class PostgresSearchView(LegsView):
         if missing:
             with self._database.read(self._user_id) as cursor:
                 texts = {row["key"]: row["content"] for row in cursor.all("contents", keys=missing)}
-            self._whole = len(texts) == len(missing)  # else a version went while it was read
+            self._whole = len(texts) == len(missing)  # otherwise a version was removed meanwhile
         return [
             hit_row(row, row["content"] or texts[row["key"]]) for row in known if row["content"] or row["key"] in texts
         ]
@@ -268,19 +268,19 @@ class PostgresSearchView(LegsView):
 
 
 def _attempt(embed: Callable[[], Vector]) -> Vector | Exception:
-    """The question's vector, or what kept it from being made: the dense leg says so, the lexical one runs."""
+    """Return the question's vector, or the embedder's error for the dense leg, so that the lexical leg still runs."""
     try:
         return embed()
     except Exception as error:
         return error
 
 
-def _given_or_raised(embedded: Vector | Exception) -> Vector:
+def _vector_or_raise(embedded: Vector | Exception) -> Vector:
     if isinstance(embedded, Exception):
         raise embedded
     return embedded
 
 
 def _rank(rows: Mapping[int, Any], rank: str) -> list[int]:
-    listed = [row for row in rows.values() if row[rank] is not None]
-    return [row["key"] for row in sorted(listed, key=lambda row: int(row[rank]))]
+    ranked_rows = [row for row in rows.values() if row[rank] is not None]
+    return [row["key"] for row in sorted(ranked_rows, key=lambda row: int(row[rank]))]

@@ -1,7 +1,7 @@
-"""Who writes: any number at once, each with a number, alive as long as a connection of its own is.
+"""Writers: any number at once, each with a number, alive as long as its own connection lives.
 
-A writer holds an advisory lock on its number. Documents, versions, jobs and originals it is at carry the number, and
-whoever finds one whose writer lives no more may take it over: a machine that is switched off holds nobody up.
+A writer holds an advisory lock on its number. The documents, versions, jobs and originals it holds carry the number.
+Anyone who finds one of a dead writer may take it over, so a machine that is switched off blocks no one.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _KEPT_OPEN = 4
 
 @dataclass(slots=True)
 class Writer:
-    """One writer of one tenant. It may begin to write again while it writes.
+    """One writer of one tenant. Its writing blocks may nest.
 
-    `vectors` are those it made, by model and input, before there were chunks to give them to.
+    `vectors` are those it computed before their chunks were written, by model and input.
     """
 
     number: int
@@ -36,7 +36,7 @@ class Writer:
     vectors: dict[int, dict[bytes, Any]] = field(default_factory=dict)
 
     def check(self) -> int:
-        """Its number, if it is still its own."""
+        """Return its number. Raises if its connection, and so the number, is lost."""
         if self.connection.is_lost:
             raise StoreUnavailable(
                 "the connection by which others know that this writer lives was lost",
@@ -46,7 +46,7 @@ class Writer:
 
 
 class Writers:
-    """The writers of this process. A thread writes for a tenant under one number, however deep it is nested."""
+    """The writers of this process. A thread writes for a tenant under one number, at any nesting."""
 
     def __init__(self, database: Database, folder: Path) -> None:
         self._database = database
@@ -71,24 +71,24 @@ class Writers:
                 self._end(user_id, writer)
 
     def number(self, user_id: str) -> int:
-        """The number under which this thread writes now."""
+        """Return the number under which this thread writes."""
         writer = self._current(user_id)
         if writer is None:
             raise StoreError("a tenant's library is held for writing before anything is written to it")
         return writer.check()
 
     def number_if_any(self, user_id: str) -> int:
-        """As `number`; 0, which is nobody's, for a thread that does not write."""
+        """Like `number`, but 0 for a thread that does not write."""
         writer = self._current(user_id)
         return 0 if writer is None else writer.number
 
     def vectors(self, user_id: str, model: int) -> dict[bytes, object]:
-        """Vectors this thread has made for chunks that are not written yet."""
+        """Return the vectors this thread computed for chunks that are not written yet."""
         writer = self._current(user_id)
         return {} if writer is None else writer.vectors.setdefault(model, {})
 
     def hold_generations(self, user_id: str) -> bool:
-        """Be the only one to build generations for a tenant, until this writer ends."""
+        """Lock the building of generations for a tenant until this writer ends."""
         writer = self._current(user_id)
         assert writer is not None
         if not writer.builds:
@@ -96,7 +96,7 @@ class Writers:
         return writer.builds
 
     def incoming(self, user_id: str) -> Path:
-        """A folder of this writer's own."""
+        """Return this writer's own folder."""
         folder = self._folder / str(self.number(user_id))
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -126,7 +126,7 @@ class Writers:
         return writer
 
     def _reuse(self) -> Writer | None:
-        """Connecting takes longer than a small document: connections are used again."""
+        """Return an idle writer, because connecting takes longer than writing a small document."""
         with self._guard:
             while self._idle:
                 writer = self._idle.pop()
@@ -142,7 +142,7 @@ class Writers:
         return Writer(number, connection)
 
     def _end(self, user_id: str, writer: Writer) -> None:
-        """Let go of everything. What cannot be let go of now is let go of by the next writer."""
+        """Release everything. The next writer recovers what cannot be released now."""
         shutil.rmtree(self._folder / str(writer.number), ignore_errors=True)
         writer.vectors.clear()
         try:
@@ -161,12 +161,12 @@ class Writers:
 
     @staticmethod
     def _give_up(writer: Writer) -> None:
-        """From now on others may take over what it was at."""
+        """Close the connection, so that others may take over its documents."""
         with suppress(FootnotesError):
-            writer.connection.let_go()
+            writer.connection.close()
 
     def _clear_incoming(self) -> None:
-        """Remove what writers that died left of the bytes they were taking in."""
+        """Remove the incoming bytes of dead writers."""
         if not self._folder.is_dir():
             return
         left = {path for path in self._folder.iterdir() if path.name.isdigit()}

@@ -1,4 +1,4 @@
-"""The embedded store: one SQLite file for the truth, two index folders beside it."""
+"""The embedded store: one SQLite file for the data, and two index folders beside it."""
 
 from footnotes.store.sqlite.store import DATABASE, SqliteStore, is_library
 

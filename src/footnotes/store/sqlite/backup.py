@@ -1,8 +1,8 @@
-"""A folder's library as files to back up, taken while others read and write it.
+"""Backs up a library in a folder while others read and write it.
 
-The databases are copied by SQLite's backup interface, each in one read transaction. Originals are copied after them: a
-file that the copied database names and that is gone was deleted meanwhile, and the database is copied again. Indexes
-are caches and are left out; they are rebuilt when the restored library is opened.
+SQLite's backup interface copies the databases, each in one read transaction. Originals are copied after them: if a file
+in the copied database is missing, it was deleted meanwhile, and the database is copied again. Indexes are caches and
+are left out; opening the restored library rebuilds them.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from footnotes.store.sqlite.cursor import SqliteCursor
 
 LIBRARY = "footnotes.db"
 DATABASES = ("server.db", LIBRARY)
-"""The server's jobs first: what is done after that is done again, and finds its documents there."""
+"""The server's jobs first: work done after this copy is repeated, and finds its documents in the other copy."""
 SETTINGS, RESTORED_SETTINGS = "footnotes.toml", "footnotes.toml.restored"
 WORK = ".backup-"
 BESIDE = (SETTINGS, "library.json", "server.keyed", "spool")
-"""What else belongs to a library: its settings, marks of what there must be, and uploads that wait."""
+"""Other parts of a library: its settings, marks of what must exist, and waiting uploads."""
 ROUNDS = 5
 
 
 def backup_folder(folder: Path, target: Path, *, keep: int | None = None, library: str | None = None) -> BackupSnapshot:
     """Add a snapshot of the library in a folder to a backup file, and read it back.
 
-    `library` is what it is called there, where the folder is a copy.
+    `library` is its name in the backup, if the folder is a copy.
     """
     if not (folder / LIBRARY).is_file():
         raise NotALibrary(f"there is no library in {folder}")
@@ -53,7 +53,7 @@ def backup_folder(folder: Path, target: Path, *, keep: int | None = None, librar
 
 
 def restore_folder(source: Path, folder: Path, *, snapshot: int | None = None) -> BackupSnapshot:
-    """Write a snapshot into a folder that is empty or not there yet. It gets its name when it is complete."""
+    """Write a snapshot into an empty or new folder. The folder gets its name when it is complete."""
     folder = folder.resolve()
     with BackupFile(source) as file, _translated(folder):
         found = file.snapshot(snapshot)
@@ -76,12 +76,12 @@ def _extract(file: BackupFile, found: BackupSnapshot, draft: Path) -> None:
     for name in DATABASES:
         if (draft / name).is_file():
             _check_pages(draft / name)
-    if (draft / SETTINGS).is_file():  # addresses that keys are sent to are not taken over unseen
+    if (draft / SETTINGS).is_file():  # settings can send keys to other addresses, so they are not restored unseen
         (draft / SETTINGS).rename(draft / RESTORED_SETTINGS)
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what backups left that were killed."""
+    """Remove what killed backups left behind."""
     for left in folder.glob(f"{WORK}*"):
         owner = left.name.removeprefix(WORK).partition("-")[0]
         if owner.isdigit() and not Path(f"/proc/{owner}").exists():
@@ -98,7 +98,7 @@ def _translated(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _replace_at_end(folder: Path) -> Iterator[Path]:
-    """A folder to fill that takes the place of `folder` at the end, or is removed."""
+    """Yield a folder to fill; at the end it replaces `folder`, or is removed on failure."""
     draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
     try:
         yield draft
@@ -119,12 +119,12 @@ def _gather(folder: Path, work: Path) -> list[SourceFile]:
     for name in databases:
         _copy_database(folder / name, work / name)
     originals = [SourceFile(f"{FOLDER}/{name}", folder / FOLDER / name, fixed=True) for name in _originals(work)]
-    # Originals come first: one that is gone is found out before the databases are stored.
+    # Originals first: a missing one is noticed before the databases are stored.
     return [*originals, *(SourceFile(name, work / name) for name in databases), *_beside(folder)]
 
 
 def _copy_database(source: Path, target: Path) -> None:
-    """Copy all pages in one read transaction: writers go on, and the copy is one state."""
+    """Copy all pages in one read transaction: writers continue, and the copy is consistent."""
     target.unlink(missing_ok=True)
     target.touch(mode=0o600)
     with translated():
@@ -152,7 +152,7 @@ def _check_pages(database: Path) -> None:
 
 
 def _originals(work: Path) -> list[str]:
-    """The files that documents of the copied database were made from."""
+    """Return the originals of the copied database's documents."""
     with translated():
         connection = apsw.Connection(str(work / LIBRARY), flags=apsw.SQLITE_OPEN_READONLY, vfs=checksum_vfs())
         try:

@@ -1,7 +1,7 @@
-"""Writes many new documents together: their keys are given beforehand, and each table is written once.
+"""Writes many new documents in one go: keys are assigned first, and each table is written once.
 
-What comes here is complete and new. A next version of a document, and one that is written piece by piece, has a step
-between its rows and its being served; see `saving`.
+All of them are complete and new. A next version of a document, or one written in pieces, has a step between its rows
+and its publication; see `saving`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from footnotes.types import Document
 
 @dataclass(frozen=True, slots=True)
 class _New:
-    """A draft with the keys it is written under."""
+    """A draft with its assigned keys."""
 
     draft: Draft
     what: Publication
@@ -34,12 +34,12 @@ class _New:
 
 
 def is_new(draft: Draft) -> bool:
-    """Whether a draft is a whole document that is not there yet in any way."""
+    """Return whether a draft is a complete document without any rows yet."""
     return draft.publication is not None and draft.handle is None and draft.replaces is None
 
 
 def save_new(cursor: SqliteCursor, generation: Generation, drafts: Sequence[Draft]) -> None:
-    """Write new documents, in their order, and begin to serve them."""
+    """Write new documents in order, and publish them."""
     cursor.run("make_user")
     for name in dict.fromkeys(draft.collection for draft in drafts):
         cursor.run("put_collection", name=name, chunker=None, chunker_options=None, system_prompt=None)
@@ -61,7 +61,7 @@ def save_new(cursor: SqliteCursor, generation: Generation, drafts: Sequence[Draf
 
 
 def _name(cursor: SqliteCursor, drafts: Sequence[Draft]) -> None:
-    """Give every draft an id that no document has."""
+    """Give every draft an unused id."""
     nameless, attempt = list(drafts), 0
     while nameless:
         for draft in nameless:
@@ -86,8 +86,8 @@ def _put_documents(cursor: SqliteCursor, generation: Generation, new: Sequence[_
     cursor.insert(
         "put_facets", [(user_id, *facet, each.pk) for each, document in found for facet in facets_of(document)]
     )
-    made = [(user_id, generation.pk, one.pk, one.draft.ingestion_version, one.what.chunks) for one in new]
-    cursor.insert("put_planned", made)
+    rows = [(user_id, generation.pk, one.pk, one.draft.ingestion_version, one.what.chunks) for one in new]
+    cursor.insert("put_planned", rows)
 
 
 def _document(new: _New, generation: Generation, at: str) -> Document:
@@ -156,11 +156,11 @@ def _put_texts(cursor: SqliteCursor, new: Sequence[_New]) -> None:
 
 
 def _put_sketches(cursor: SqliteCursor, new: Sequence[_New]) -> None:
-    """Keep the sketches of documents, and say which other one each is nearly the same as, of any before it."""
+    """Store the sketches of documents, and set the earlier near-duplicate of each, if any."""
     sketched = [(each.draft, each.draft.sketch, each.pk) for each in new if each.draft.sketch is not None]
-    made = [
+    sketches = [
         near.SketchDraft(draft.collection, pk, draft.document_id, draft.filename, sketch)
         for draft, sketch, pk in sketched
     ]
-    for (draft, _, _), alike in zip(sketched, near.put_new(cursor, made), strict=True):
+    for (draft, _, _), alike in zip(sketched, near.put_new(cursor, sketches), strict=True):
         draft.near_duplicate_of = alike

@@ -1,4 +1,4 @@
-"""What a folder's store gives a vector database that serves a leg of its searches."""
+"""The change feed of a folder's store for a vector database that serves a leg."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from footnotes.store.weights import Averages, counts_of, weights_of
 _LOCK_SECONDS = 600.0
 DOCUMENTS_AT_ONCE = 500
 CHUNKS_AT_ONCE = 4_000
-"""So much is brought before the database is marked: what a catch-up that is cut off has to do again."""
+"""Chunks sent before the database is marked: the work that an interrupted catch-up repeats."""
 _MEASURED_DOCUMENTS = 100
 
 
 class SqliteChangeFeed(BaseChangeFeed):
-    """The truth of a folder as a vector database sees it."""
+    """The change feed of a folder."""
 
     def __init__(
         self, database: Database, folder: Path, library: str, address: str, legs: Iterable[str], *, tells: bool
@@ -42,7 +42,7 @@ class SqliteChangeFeed(BaseChangeFeed):
     def held(self, generation: Generation) -> AbstractContextManager[None]:
         return self._lock.held(seconds=_LOCK_SECONDS, purpose="filling a vector database")
 
-    # ── bringing
+    # ── sending
 
     @contextmanager
     def portion(self, generation: Generation, after: int) -> Iterator[Portion | None]:
@@ -86,7 +86,7 @@ class SqliteChangeFeed(BaseChangeFeed):
         terms: Mapping[int, Terms],
         averages: Averages | None,
     ) -> Iterator[Entry]:
-        """A document's chunks: with their words where these are wanted, with vectors once a version has all of them."""
+        """Yield a document's chunks: with terms if the lexical leg needs them, with vectors once a version has all."""
         about = cursor.one("indexed_document", document=pk)
         for version in staging.versions_of(cursor, pk):
             complete = self._dense and feed.has_vectors(cursor, generation, version)
@@ -116,10 +116,10 @@ class SqliteChangeFeed(BaseChangeFeed):
         wanted = {"generation": generation.pk, "version": version.pk, "model": generation.model}
         return cursor.each("remote_entries", **wanted)
 
-    # ── what is where
+    # ── progress
 
     def note(self, generation: Generation) -> None:
-        """Write down that there is an index, and measure the lengths of chunks where its words need it."""
+        """Record the index, and measure the lengths of chunks if its terms need them."""
         if self._lexical:
             self._measure(generation)
         with self._database.read(generation.user_id) as cursor:
@@ -144,7 +144,7 @@ class SqliteChangeFeed(BaseChangeFeed):
             cursor.run("set_remote_position", address=self._address, generation=generation.pk, seq=seq)
             serving = generations.serving(cursor)
             if serving is not None and serving.pk == generation.pk:
-                # Words that another process is still indexing are not published yet.
+                # Terms that another process is still indexing are not published yet.
                 visible = cursor.value("visible")
                 cursor.run("mark_ready", generation=generation.pk, seq=min(seq, visible))
 

@@ -1,4 +1,4 @@
-"""How a folder's store writes chunks and vectors, and reads chunks as hits."""
+"""Writes chunks and vectors of a folder's store, and reads chunks as hits."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from footnotes.store.database import Cursor, Row
 from footnotes.store.packing import PIECE, half_vectors, pack_json
 from footnotes.store.records import ChunkDraft, ChunkSpan, Generation, StoredHit
 from footnotes.store.rows import hit_row
+from footnotes.store.sqlite.cursor import SqliteCursor
 from footnotes.store.texts import read_span
 
 Where: TypeAlias = tuple[str, int, int, int]
-"""The tenant, the generation, the document and the version that a chunk is of."""
+"""The tenant, generation, document and version of a chunk."""
 
 
 def put(cursor: Cursor, generation: int, document: int, version: int, chunks: Iterable[ChunkDraft]) -> None:
@@ -25,7 +26,7 @@ def put(cursor: Cursor, generation: int, document: int, version: int, chunks: It
 
 
 def row(where: Where, chunk: ChunkDraft) -> tuple[object, ...]:
-    """A chunk as `put_chunks` writes it."""
+    """Return a chunk as a row for `put_chunks`."""
     return (
         *where,
         chunk.index,
@@ -53,19 +54,19 @@ def put_halves(cursor: Cursor, generation: Generation, vectors: Mapping[bytes, b
     cursor.insert("put_vectors", ((user_id, model, key, vector) for key, vector in vectors.items()))
 
 
-def places_of(cursor: Cursor, generation: int, keys: Sequence[int]) -> dict[int, ChunkSpan]:
+def places_of(cursor: SqliteCursor, generation: int, keys: Sequence[int]) -> dict[int, ChunkSpan]:
     """The document and span of each key; keys that are gone are left out."""
-    rows = cursor.all("places_of_keys", generation=generation, keys=keys)
-    return {row["key"]: (row["document"], row["start_offset"], row["end_offset"]) for row in rows}
+    rows: list[tuple[int, int, int, int]] = cursor.rows("places_of_keys", generation=generation, keys=keys)
+    return {key: (document, start, end) for key, document, start, end in rows}
 
 
 def hits(cursor: Cursor, generation: int, keys: Sequence[int]) -> list[StoredHit]:
-    """Chunks by key, those that are still served, in the order asked for."""
+    """Return the published chunks among the given keys, in the given order."""
     return [hit_row(row, _text(cursor, row)) for row in cursor.all("hits", generation=generation, keys=keys)]
 
 
 def _text(cursor: Cursor, row: Row) -> str:
-    """The chunk's text, from the two pieces that came with its row; a longer one is read."""
+    """Return the chunk's text from the two pieces in its row; read more for a longer one."""
     start, end, piece, next_piece = row["start_offset"], row["end_offset"], row["piece"], row["next_piece"]
     offset = start - start % PIECE
     if piece is not None and end <= offset + PIECE:

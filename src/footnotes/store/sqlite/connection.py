@@ -1,4 +1,4 @@
-"""Opens the database, keeps one connection a thread, and translates the driver's errors once."""
+"""Opens the database, keeps one connection per thread, and translates the driver's errors once."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _TRANSLATION: tuple[tuple[type[apsw.Error], type[StoreError], str], ...] = (
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Driver errors leave as errors of the tree."""
+    """Translate driver errors to errors of the tree."""
     try:
         yield
     except apsw.Error as error:
@@ -72,12 +72,12 @@ _REMEMBERED = 4
 
 
 class Database:
-    """Connections to one SQLite file: one for writing, one a thread for reading."""
+    """Connections to one SQLite file: one for writing, and one per thread for reading."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._local = threading.local()
-        # Held weakly: the connection of a thread that ended goes with it, or a server would collect them.
+        # Weak references: a thread's connection is freed with the thread, or a server would accumulate them.
         self._open: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
         self._guard = threading.Lock()
         self.write_lock = threading.RLock()
@@ -88,7 +88,7 @@ class Database:
 
     @property
     def writer(self) -> apsw.Connection:
-        """For use under `transaction`, or for reading under `write_lock`."""
+        """The writing connection. Use it in a `transaction`, or for reading under `write_lock`."""
         return self._writer
 
     @property
@@ -101,7 +101,7 @@ class Database:
         return connection
 
     def remembered(self, name: str, read: Callable[[], T]) -> T:
-        """What was read under a name before, by this thread, while nobody has written anything since."""
+        """Return a value that this thread cached by name, unless the database has changed since."""
         with translated():
             ((version,),) = self.reader.execute("PRAGMA data_version").fetchall()
         found: dict[str, Any]
@@ -116,29 +116,29 @@ class Database:
 
     @contextmanager
     def read(self, user_id: str) -> Iterator[SqliteCursor]:
-        """Queries that each see what is committed when they begin."""
+        """Open a cursor whose queries each see what is committed when they begin."""
         with translated():
             yield SqliteCursor(self.reader, user_id)
 
     @contextmanager
     def snapshot(self, user_id: str) -> Iterator[SqliteCursor]:
-        """Several queries that see one state."""
+        """Open a cursor whose queries all see one state."""
         with self.raw_snapshot() as connection:
             yield SqliteCursor(connection, user_id)
 
     @contextmanager
     def keep_state(self, user_id: str) -> Iterator[None]:
-        """Let everything this thread reads see one state: a reader is in no writer's way."""
+        """Let all reads of this thread see one state; readers never block writers."""
         with self.raw_snapshot():
             yield
 
     def checkpoint(self) -> None:
-        """Leave no copy of what was removed in the write-ahead log."""
+        """Purge removed data from the write-ahead log."""
         with self.write_lock, translated():
             self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def check(self) -> Iterator[str]:
-        """What is wrong with pages and their checksums, or with rows that refer to nothing."""
+        """Yield errors in pages, their checksums, and references between rows."""
         with translated():
             for (message,) in self.reader.execute("PRAGMA integrity_check(20)"):
                 if message != "ok":
@@ -147,19 +147,19 @@ class Database:
                 yield f"a row of {row[0]} refers to nothing"
 
     def vacuum(self) -> None:
-        """Write the file again, without the pages of what was removed."""
+        """Rewrite the file without free pages."""
         with self.write_lock, translated():
             self._writer.execute("VACUUM")
 
     @contextmanager
     def write(self, user_id: str) -> Iterator[SqliteCursor]:
-        """One write transaction: all of it or nothing."""
+        """Open a write transaction: all or nothing."""
         with self.transaction() as connection:
             yield SqliteCursor(connection, user_id)
 
     @contextmanager
     def transaction(self) -> Iterator[apsw.Connection]:
-        """One write transaction: all of it or nothing."""
+        """Open a write transaction: all or nothing."""
         if self.read_only:
             raise StoreUnavailable(f"{self._path.parent} may be read but not written")
         with self.write_lock, translated():
@@ -177,7 +177,7 @@ class Database:
 
     @contextmanager
     def raw_snapshot(self) -> Iterator[apsw.Connection]:
-        """Several reads of one state."""
+        """Open a transaction whose reads all see one state."""
         connection = self.reader
         with translated():
             if not connection.in_transaction:
@@ -198,7 +198,7 @@ class Database:
     def _connect(self, cache_kilobytes: int) -> apsw.Connection:
         if self.read_only:
             return self._remembered(self._connect_to_read(cache_kilobytes))
-        # A library holds copies of files that may be their owner's alone.
+        # A library contains copies of files that may be private to their owner.
         if not self._path.exists():
             self._path.touch(mode=0o600)
         connection = apsw.Connection(str(self._path), vfs=checksum_vfs(), statementcachesize=200)
@@ -217,7 +217,7 @@ class Database:
         return self._remembered(connection)
 
     def _connect_to_read(self, cache_kilobytes: int) -> apsw.Connection:
-        """A library on a disk that may not be written. Nobody else writes there either, so no lock is asked for."""
+        """Connect to a library on a read-only disk. No one else can write there, so no lock is needed."""
         address = f"file:{quote(str(self._path))}?mode=ro"
         waiting = Path(str(self._path) + "-wal")
         if not waiting.exists() or waiting.stat().st_size == 0:
@@ -239,24 +239,24 @@ class Database:
 
 
 def _roll_back(connection: apsw.Connection) -> None:
-    """End a transaction, unless an error has ended it already."""
+    """End a transaction, unless an error has already ended it."""
     if connection.in_transaction:
         connection.execute("ROLLBACK")
 
 
 @cache
 def checksum_vfs() -> str | None:
-    """The name of SQLite's page checksum layer, loaded; None where this build of apsw lacks it."""
+    """Load SQLite's page checksum layer and return its name; None if this build of apsw lacks it."""
     if apsw.sqlite_extra.has("cksumvfs") is None:
         return None
-    # The extension becomes the default layer of every later connection unless named, so it is named always.
+    # The extension becomes the default layer of later connections that name none, so all of ours name one.
     memory = apsw.Connection(":memory:")
     apsw.sqlite_extra.load(memory, "cksumvfs")
     return "cksmvfs"
 
 
 def migrate(database: Database, migrations: list[tuple[int, str]]) -> None:
-    """Bring the schema up to date: each migration is one transaction, and recorded in it."""
+    """Migrate the schema: each migration is one transaction, and recorded in it."""
     newest = migrations[-1][0]
     found = schema_version(database.writer)
     if found > newest:

@@ -24,7 +24,7 @@ SQL = "footnotes.store.sql.sqlite"
 
 _PLAIN = frozenset({str, int, float, bytes, bool, type(None)})
 _ROWS_A_STATEMENT = (64, 8)
-"""Rows are written so many at a time, what is left over one by one: the driver keeps few statements ready."""
+"""Rows per statement; the rest is written one by one, because the driver caches few statements."""
 _VALUES = re.compile(r"(?s)(INSERT INTO .*?\bVALUES )(\(.*?\))(\s*(?:ON CONFLICT.*)?;)\Z")
 _PARAMETER = re.compile(r"\?(\d+)")
 
@@ -40,7 +40,7 @@ class SqliteCursor:
         self.user_id = user_id
 
     def each(self, query: str, **values: object) -> Iterator[Row]:
-        """Rows as they are read, for results larger than memory."""
+        """Yield rows as they are read, for results larger than memory."""
         return self._rows(self._queries[query], None, values)
 
     def all(self, query: str, where: Filter | None = None, /, **values: object) -> list[Row]:
@@ -53,7 +53,7 @@ class SqliteCursor:
         return [dict(zip(names, row, strict=False)) for row in cursor.fetchall()]
 
     def keys(self, query: str, where: Filter | None = None, /, **values: object) -> NDArray[np.int64]:
-        """The only column of very many rows."""
+        """Return the only column of very many rows."""
         sql, bindings = self._fill(self._queries[query], where, values)
         rows: list[Any] = self._connection.execute(sql, bindings).fetchall()
         return np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=len(rows))
@@ -73,13 +73,13 @@ class SqliteCursor:
 
     def many(self, query: str, rows: Iterable[Mapping[str, object]]) -> None:
         found = self._queries[query]
-        if found.parameters[1:] == ("rows",):  # a statement that takes all of them, as a table
+        if found.parameters[1:] == ("rows",):  # the statement takes all rows as one table
             self.run(query, rows=Json([{name: _unpack(value) for name, value in row.items()} for row in rows]))
             return
         self.insert(query, (self._bindings(found, row) for row in rows))
 
     def insert(self, query: str, rows: Iterable[Sequence[object]]) -> None:
-        """Write many rows, each in the order of the query's header, in as few statements as there may be."""
+        """Write many rows in the order of the query's header, in as few statements as possible."""
         found, left = self._queries[query], iter(rows)
         for size in _ROWS_A_STATEMENT:
             several = _several(found.sql, len(found.parameters), size)
@@ -91,7 +91,7 @@ class SqliteCursor:
         self._connection.executemany(found.sql, left)
 
     def rows(self, query: str, **values: object) -> list[tuple[Any, ...]]:
-        """All rows without the names of their columns: for many of them, names are most of the work."""
+        """Return all rows without column names, which would take most of the time for many rows."""
         found = self._queries[query]
         rows: list[tuple[object, ...]] = self._connection.execute(found.sql, self._bindings(found, values)).fetchall()
         return rows
@@ -105,7 +105,7 @@ class SqliteCursor:
             yield dict(zip(names, row, strict=False))
 
     def _fill(self, query: Query, where: Filter | None, values: Mapping[str, object]) -> tuple[str, tuple[object, ...]]:
-        """A query with its filter and all that is bound in it."""
+        """Return a query with its filter, and all bindings."""
         sql, bindings = query.sql, self._bindings(query, values)
         if "{where}" not in sql:
             return sql, bindings
@@ -120,7 +120,7 @@ class SqliteCursor:
 
 @cache
 def _several(sql: str, parameters: int, rows: int) -> str | None:
-    """The statement for several rows at once; None of one that writes no plain rows."""
+    """Return the statement for several rows at once; None if it does not insert plain rows."""
     found = _VALUES.match(sql)
     if found is None:
         return None
@@ -130,12 +130,12 @@ def _several(sql: str, parameters: int, rows: int) -> str | None:
 
 
 def _shift_parameters(row: str, by: int) -> str:
-    """The values of a row that stands after others, whose parameters come before its own."""
+    """Return the values of a later row, with its parameters renumbered."""
     return _PARAMETER.sub(lambda parameter: f"?{int(parameter[1]) + by}", row)
 
 
 def _names(cursor: apsw.Cursor) -> list[str]:
-    """The names of a result's columns; an error where it has no row."""
+    """Return the names of a result's columns. Raises if it has no row."""
     return [column[0] for column in cursor.get_description()]
 
 
@@ -152,7 +152,7 @@ def _bound(value: object) -> object:
 
 
 def _table(values: Sequence[object]) -> object:
-    """A list as a table: numbers and hashes for `carray`, texts for `json_each`."""
+    """Convert a list to a table: numbers and hashes for `carray`, texts for `json_each`."""
     if not values:
         return None
     if isinstance(values[0], str):

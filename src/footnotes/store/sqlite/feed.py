@@ -1,4 +1,4 @@
-"""What the indexes are fed: the change log, and every chunk in the form an index wants it."""
+"""Feeds the indexes: reads the change log, and every chunk in the form an index needs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from footnotes.errors import StoreCorrupt
 from footnotes.index import Change, Entry
 from footnotes.store.database import Row
 from footnotes.store.facets import DEFINES, MAX_TEXT, facet_term
-from footnotes.store.lexemes import ChunkContext, JoinedTerms, Terms, chunk_terms, joined_chunk_terms
+from footnotes.store.lexemes import ChunkContext, JoinedTerms, Terms, chunk_terms, join_chunk_terms
 from footnotes.store.packing import HALF_BYTES, unpack_headings
 from footnotes.store.records import Generation
 from footnotes.store.sqlite import staging
@@ -19,15 +19,15 @@ from footnotes.store.sqlite.staging import Version
 from footnotes.store.texts import SpanReader
 
 EntriesOf = Callable[[SqliteCursor, Generation, Sequence[int]], Iterator[tuple[int, Iterable[Entry]]]]
-"""Documents → each with its chunks, in the order asked for."""
+"""Yields documents in the given order, each with its chunks."""
 _DOCUMENTS_AT_ONCE, _MOST_CHUNKS = 256, 64
-"""So many documents of up to so many chunks are read together; a larger one is read as it is taken in."""
+"""The most documents read in one go, and the most chunks of each; larger documents are read while they are applied."""
 
 
 def lexical_entries(
     cursor: SqliteCursor, generation: Generation, documents: Sequence[int]
 ) -> Iterator[tuple[int, Iterable[Entry]]]:
-    """The chunks of documents as terms: of the version that is served, and of the next one."""
+    """Yield the chunks of documents as terms, of the published version and of the next one."""
     together = _small_lexical(cursor, generation, documents)
     for document in documents:
         found = together.get(document)
@@ -40,12 +40,12 @@ def _large_lexical(cursor: SqliteCursor, generation: Generation, document: int) 
         reader = SpanReader(cursor, version.pk)
         for row in cursor.each("lexical_entries", generation=generation.pk, version=version.pk):
             text = reader.read(row["start_offset"], row["end_offset"])
-            terms = joined_chunk_terms(text, **_about_row(row, version))
+            terms = join_chunk_terms(text, **_about_row(row, version))
             yield _lexical_entry(row["key"], document, terms, facets)
 
 
 def _small_lexical(cursor: SqliteCursor, generation: Generation, documents: Sequence[int]) -> dict[int, list[Entry]]:
-    """Of documents that are small and have no next version, read together; one whose text is cut off is left out."""
+    """Read the entries of small documents without a next version in one go; leave out those with incomplete texts."""
     small = _small(cursor, documents)
     versions = [version for version, _, _ in small.values()]
     texts: dict[int, str] = {}
@@ -59,18 +59,18 @@ def _small_lexical(cursor: SqliteCursor, generation: Generation, documents: Sequ
     for document, key, start, end, headings, prefix, metadata in cursor.rows(
         "lexical_entries_of", generation=generation.pk, versions=versions
     ):
-        version, named, _ = small[document]
+        version, names, _ = small[document]
         text = texts.get(version, "")[start:end]
         if len(text) != end - start:
             found.pop(document, None)
         elif document in found:
-            terms = joined_chunk_terms(text, **_about(headings, named, prefix, metadata))
+            terms = join_chunk_terms(text, **_about(headings, names, prefix, metadata))
             found[document].append(_lexical_entry(key, document, terms, tuple(facets.get(document, ()))))
     return found
 
 
 def _small(cursor: SqliteCursor, documents: Sequence[int]) -> dict[int, tuple[int, tuple[str, str], bool]]:
-    """Documents that are small and have no next version: the version served, title and file name, whether it waits."""
+    """Return small documents without a next version: published version, title and file name, and if it waits."""
     rows = cursor.rows("small_documents", documents=list(documents), most=_MOST_CHUNKS)
     return {pk: (version, (title, filename), bool(waits)) for pk, version, title, filename, waits in rows}
 
@@ -82,7 +82,7 @@ def _lexical_entry(key: int, document: int, terms: JoinedTerms, facets: tuple[st
 
 
 def terms_of(row: Row, reader: SpanReader, version: Version) -> Terms:
-    """The terms of a stored chunk."""
+    """Return the terms of a stored chunk."""
     return chunk_terms(reader.read(row["start_offset"], row["end_offset"]), **_about_row(row, version))
 
 
@@ -90,16 +90,16 @@ def _about_row(row: Row, version: Version) -> ChunkContext:
     return _about(row["headings"], (version.title, version.filename), row["prefix"], row["metadata"])
 
 
-def _about(headings: str, named: tuple[str, str], prefix: str, metadata: str) -> ChunkContext:
-    """What is said of a chunk beside its text."""
-    title, filename = named
-    said = json.loads(metadata) if metadata != "{}" else {}
+def _about(headings: str, names: tuple[str, str], prefix: str, metadata: str) -> ChunkContext:
+    """Return the data on a chunk besides its text."""
+    title, filename = names
+    fields = json.loads(metadata) if metadata != "{}" else {}
     above = unpack_headings(headings)
-    return {"headings": above, "title": title, "filename": filename, "prefix": prefix, "metadata": said}
+    return {"headings": above, "title": title, "filename": filename, "prefix": prefix, "metadata": fields}
 
 
 def facets_of(cursor: SqliteCursor, document: int, version: Version) -> tuple[str, ...]:
-    """What filters may ask of a version, as terms."""
+    """Return the facets of a version as terms."""
     rows: Iterable[tuple[str, str]] | None = version.facets
     if rows is None:
         rows = [(row["key"], row["text"]) for row in cursor.all("facets_of", document=document)]
@@ -107,14 +107,14 @@ def facets_of(cursor: SqliteCursor, document: int, version: Version) -> tuple[st
 
 
 def has_vectors(cursor: SqliteCursor, generation: Generation, version: Version) -> bool:
-    """Whether a version has all its vectors. Those that do not wait are complete in all generations."""
+    """Return whether a version has all its vectors. Those that do not wait are complete in all generations."""
     return not version.waits or not staging.lacks_vectors(cursor, generation, version.pk)
 
 
 def dense_entries(
     cursor: SqliteCursor, generation: Generation, documents: Sequence[int]
 ) -> Iterator[tuple[int, Iterable[Entry]]]:
-    """The chunks of documents as vectors: of each version that has all of them."""
+    """Yield the chunks of documents as vectors, for each version that has all of them."""
     together = _small_dense(cursor, generation, documents)
     for document in documents:
         found = together.get(document)
@@ -153,9 +153,9 @@ def _dense_entry(generation: Generation, key: int, document: int, vector: bytes)
 def changes_after(
     cursor: SqliteCursor, generation: Generation, seq: int, entries_of: EntriesOf
 ) -> tuple[int, Iterator[Change]]:
-    """The last change there is, and what to apply to get from `seq` to it: each document once, as it is now.
+    """Return the last change, and the changes to apply after `seq`: each document once, in its current state.
 
-    Vectors that came to a text are no news for the words of it.
+    New vectors do not concern the lexical index.
     """
     words = entries_of is lexical_entries
     removed: dict[int, list[tuple[int, int]]] = {}
@@ -174,9 +174,9 @@ def changes_after(
 
 
 class Followed:
-    """Changes as they are written: those after a position, then those that came meanwhile, as long as it goes on.
+    """Changes while they are written: those after a position, then newer ones until told to stop.
 
-    `goes_on` is asked whether to, and can ask whether there are any. As a number it is the last change taken.
+    After each round it calls `goes_on`, which may call its argument to ask for news. As a number it is the last change.
     """
 
     def __init__(
@@ -208,14 +208,14 @@ class Followed:
 
 
 def everything(cursor: SqliteCursor, generation: Generation, entries_of: EntriesOf) -> tuple[int, Iterator[Change]]:
-    """The last change there is, and all that is served, in key order: what a rebuild applies."""
+    """Return the last change, and all published chunks in key order: the input of a rebuild."""
     last = last_change(cursor, generation)
     documents = [row["document"] for row in cursor.all("indexed_documents", generation=generation.pk)]
     return last, _changes(cursor, generation, {pk: [] for pk in documents}, last, entries_of, set(documents))
 
 
 def last_change(cursor: SqliteCursor, generation: Generation) -> int:
-    """The last change there is; 0 where there is none."""
+    """Return the last change; 0 if there is none."""
     return int(cursor.value("last_change", generation=generation.pk))
 
 

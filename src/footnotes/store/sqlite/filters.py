@@ -1,4 +1,4 @@
-"""Filters → SQL of SQLite with bound values."""
+"""Compiles filters to SQLite with bound values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Bindings = list[str | int | float | None]
 
 
 def compile_filter(where: Filter, user_id: str, first_binding: int) -> tuple[str, Bindings]:
-    """A boolean expression over `c` (chunks) and `d` (documents), and what is bound in it, from ?first_binding on."""
+    """Return a boolean expression over `c` (chunks) and `d` (documents), and its bindings from ?first_binding on."""
     check_size(where)
     compiler = _SqliteFilters(user_id, first_binding)
     return compiler.compiled(where), compiler.bindings
@@ -50,7 +50,7 @@ class _SqliteFilters(FilterCompiler):
         return "EXISTS (SELECT 1 FROM json_each(c.headings) h WHERE"
 
     def listed(self, name: str) -> str:
-        # Most chunks list nothing, and looking for a name is faster than reading JSON. An object lists nothing.
+        # Most chunks have no lists, and searching for the name is faster than reading JSON. An object is no list.
         return (
             f"instr(c.metadata, '\"{name}\"') AND json_type(c.metadata, '$.{name}') IN ('array', 'text') AND "  # noqa: S608
             f"EXISTS (SELECT 1 FROM json_each(c.metadata, '$.{name}') h WHERE h.type = 'text' AND"

@@ -1,9 +1,9 @@
-"""A second process that brings the lexical index up to date while this one reads and writes the next documents.
+"""A second process that updates the lexical index while this one reads and writes the next documents.
 
-Analysing words is work for a processor, and Python gives a process one. `Indexer` is the near side, `main` the far
-side (`python -m footnotes.store.sqlite.indexer FOLDER`). Nothing passes between them but numbers: the far side reads
-the change log like every other process, under the same lock, and follows it until it is told to finish or for as long
-as it has worked before. If it dies, the near side does the work itself.
+Analysing text needs a processor, and Python uses one per process. `Indexer` is the near side, `main` the far side
+(`python -m footnotes.store.sqlite.indexer FOLDER`). They exchange only numbers: the far side reads the change log like
+any other process, under the same lock, and follows it until told to finish, or for as long as it has worked before.
+If it dies, the near side does the work itself.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from footnotes.store.records import Generation
 
 _FINISH = b"finish\n"
 _FOLLOWED_SECONDS = 4.0
-"""What is indexed is committed at the latest after this time, or after as much as was worked before: few commits."""
+"""The longest time until a commit, unless it has worked longer than that before: so commits are few."""
 _LOOK_SECONDS = 0.02
 _OBJECTS = 50_000
-"""Entries of a batch: none of them is garbage before it is taken in."""
+"""Objects in a batch: none of them is garbage before it is applied."""
 
 
 class Indexer:
-    """The process, started when it is first asked for something; one request at a time."""
+    """The process, started by the first request; handles one request at a time."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -43,7 +43,7 @@ class Indexer:
         return self._process is not None
 
     def ask(self, generation: Generation) -> bool:
-        """Have the lexical index brought up to date. False when the process does not work."""
+        """Request an update of the lexical index. Return False if the process does not work."""
         try:
             process = self._start()
             assert process.stdin is not None
@@ -56,7 +56,7 @@ class Indexer:
         return True
 
     def answered(self, *, wait: bool) -> bool:
-        """Whether the request is done; `wait` has it finished. A process that died has done nothing."""
+        """Return whether the request is done; `wait` finishes it. A process that died has done nothing."""
         if not self.busy or self._process is None:
             return not self.busy
         assert self._process.stdout is not None and self._process.stdin is not None
@@ -89,45 +89,45 @@ class Indexer:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 env={"PATH": os.defpath, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONUTF8": "1"},
-                process_group=0,  # Ctrl-C is for the near side, which then lets this one end in order
+                process_group=0,  # Ctrl-C is for the near side, which then stops this one in order
             )
         return self._process
 
 
 def main(folder: Path) -> None:
-    """Answer requests until there are none."""
+    """Answer requests until there are no more."""
     from footnotes.store.sqlite.store import SqliteStore
 
-    gc.freeze()  # what is imported stays
+    gc.freeze()  # imported objects stay
     gc.set_threshold(_OBJECTS)
     store = SqliteStore(folder)
-    began = time.monotonic()
+    start = time.monotonic()
     requests = os.fdopen(sys.stdin.fileno(), "rb", buffering=0, closefd=False)
     try:
         while line := requests.readline():
-            if line == _FINISH:  # the answer was on its way when it was sent
+            if line == _FINISH:  # it was sent before our last answer arrived
                 continue
             user_id, generation = json.loads(line)
             found = next(each for each in store.generations.all(user_id) if each.pk == generation)
-            store.indexes.follow_words(found, _until_told(requests, 2 * time.monotonic() - began))
+            store.indexes.follow_words(found, _until_finished(requests, 2 * time.monotonic() - start))
             sys.stdout.write("done\n")
             sys.stdout.flush()
     finally:
         store.close()
 
 
-def _until_told(requests: FileIO, deadline: float) -> Callable[[Callable[[], bool]], bool]:
-    """Go on while there are changes or may soon be; told to finish, only while there are."""
-    deadline, told = max(deadline, time.monotonic() + _FOLLOWED_SECONDS), False
+def _until_finished(requests: FileIO, deadline: float) -> Callable[[Callable[[], bool]], bool]:
+    """Return a function that continues while changes are likely or, once told to finish, while there are any."""
+    deadline, must_finish = max(deadline, time.monotonic() + _FOLLOWED_SECONDS), False
 
     def goes_on(has_news: Callable[[], bool]) -> bool:
-        nonlocal told
-        while told or time.monotonic() < deadline:
-            told = told or bool(select.select([requests], [], [], 0)[0])
+        nonlocal must_finish
+        while must_finish or time.monotonic() < deadline:
+            must_finish = must_finish or bool(select.select([requests], [], [], 0)[0])
             if has_news():
                 return True
-            if told or select.select([requests], [], [], _LOOK_SECONDS)[0]:
-                told = True
+            if must_finish or select.select([requests], [], [], _LOOK_SECONDS)[0]:
+                must_finish = True
                 return has_news()
         return False
 

@@ -1,4 +1,4 @@
-"""The two indexes of every tenant and generation: opened checked, brought up to date, rebuilt when damaged."""
+"""The two indexes of every tenant and generation: checked when opened, updated, and rebuilt when damaged."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ DenseLeg: TypeAlias = DenseReader | RemoteDense
 _LOG = logging.getLogger("footnotes.store")
 _LOCK_SECONDS = 600.0
 _UNTRUSTWORTHY = (IndexDamaged, FileNotFoundError, ValueError, KeyError, TypeError)
-"""Whatever goes wrong while files are read that anything may have happened to: the answer is a rebuild."""
+"""Errors from reading possibly damaged files; each leads to a rebuild."""
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @dataclass(slots=True)
 class Slot(Generic[I]):
-    """One index: how to open it, how to feed it, and the index itself once it is open."""
+    """One index: how to open and feed it, and the index itself once it is open."""
 
     open: Callable[[], I]
     entries: feed.EntriesOf
@@ -49,12 +49,12 @@ class Slot(Generic[I]):
     rebuilt: list[str] = field(default_factory=list)
     guard: threading.Lock = field(default_factory=threading.Lock)
     distrust: str = ""
-    """Why the files are not to be believed although their checksums are right."""
+    """Why the files are not trusted although their checksums match."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexPositions:
-    """How far the indexes have come: those of the folder, which searches wait for, and all of them."""
+    """The positions of the indexes: those in the folder, which searches wait for, and all of them."""
 
     own: int
     all: int
@@ -65,9 +65,9 @@ class _Stopped(Exception):
 
 
 class Indexes:
-    """All indexes of a library. The database is the truth; nothing here is more than a copy of it.
+    """All indexes of a library. The database has all data; an index is only a copy.
 
-    They lie under one folder, unless a vector database serves a leg: see `footnotes.store.remote_keeper`.
+    They are in one folder, unless a vector database serves a leg: see `footnotes.store.remote_keeper`.
     """
 
     def __init__(self, folder: Path, database: Database, library_id: str, remote: RemoteKeeper | None = None) -> None:
@@ -87,13 +87,13 @@ class Indexes:
         self._locks = {"lexical": FileLock(folder / "lexical.lock"), "dense": FileLock(folder / "dense.lock")}
 
     def lexical(self, generation: Generation, seq: int) -> LexicalLeg:
-        """The lexical index, having seen at least `seq`, unless it is elsewhere."""
+        """Return the lexical index with changes up to `seq`, or the remote one."""
         if self.remote is not None and "lexical" in self.remote.legs:
             return RemoteLexical(self._database, generation, self.remote)
         return self._fresh(self._lexical_slot(generation), generation, seq).reader
 
     def dense(self, generation: Generation, seq: int) -> DenseLeg:
-        """The dense index, having seen at least `seq`. One that lost its graph gets a new one behind the search."""
+        """Return the dense index with changes up to `seq`. If it lost its graph, build one in the background."""
         if self.remote is not None and "dense" in self.remote.legs:
             return RemoteDense(self._database, generation, self.remote)
         index = self._fresh(self._dense_slot(generation), generation, seq)
@@ -102,19 +102,19 @@ class Indexes:
         return index.reader
 
     def serves_words(self) -> bool:
-        """Whether the words are indexed in this folder."""
+        """Return whether the lexical index is in this folder."""
         return self.remote is None or "lexical" not in self.remote.legs
 
     def refresh(self, generation: Generation, seq: int) -> None:
-        """Open what is in the folder as it is now. Searches go on with what is open, and never wait for this."""
+        """Reopen the indexes in the folder. Searches continue with the open ones, and never wait for this."""
         for slot in self._slots(generation):
             self._fresh(slot, generation, seq)
         self._looked_at.add(generation.pk)
 
     def expected(self, generation: Generation, seq: int, required: int) -> int:
-        """The change a search may expect to find: `seq`, or what all have seen where somebody looks again for it.
+        """Return the change a search should expect: `seq`, or the indexes' position if `refresh` keeps them up to date.
 
-        `required` is waited for in any case: without it an index does not have what is served.
+        The result is at least `required`: an index without that change lacks published chunks.
         """
         if generation.pk not in self._looked_at:
             return seq
@@ -122,10 +122,10 @@ class Indexes:
         return max(required, min([seq, *(seq if index is None else index.position for index in open_now)]))
 
     def catch_up(self, generation: Generation, *, strictly: bool = False, soon: bool = False) -> IndexPositions:
-        """Bring all indexes to the last change there is, and say how far they came.
+        """Update all indexes to the last change, and return their positions.
 
-        A vector database that is away is left behind, unless `strictly` is asked for: then that is an error. Who has to
-        be done `soon` does not wait long for it.
+        A vector database that is away is left behind; with `strictly` that is an error. With `soon`, the wait for it is
+        short.
         """
         own = [self._bring_up_to_date(slot, generation) for slot in self._slots(generation)]
         if self.remote is None:
@@ -134,8 +134,8 @@ class Indexes:
         return self._reached(generation, own, bring(generation))
 
     def follow_words(self, generation: Generation, goes_on: Callable[[Callable[[], bool]], bool]) -> None:
-        """Bring the lexical index alone to the last change, and on with what comes meanwhile, in one commit: what is
-        committed apart is a segment that every search goes through."""
+        """Update the lexical index to the last change, and follow later changes in the same commit: each commit adds a
+        segment that every search visits."""
         slot = self._lexical_slot(generation)
         with self._hold(slot, "updating an index"), slot.guard:
             index = self._open(slot, generation)
@@ -145,10 +145,10 @@ class Indexes:
                 with _disk_errors():
                     index.apply(followed, position=followed)
             except IndexDamaged as damage:
-                slot.index = self._made_anew(slot, generation, str(damage))
+                slot.index = self._rebuild_from_store(slot, generation, str(damage))
 
     def seen(self, generation: Generation) -> IndexPositions:
-        """The last change that the lexical index on disk has seen, all others brought up to date with it."""
+        """Return the position of the lexical index on disk, after updating all others."""
         slot = self._lexical_slot(generation)
         with slot.guard:
             words = self._open(slot, generation)
@@ -160,9 +160,9 @@ class Indexes:
         return self._reached(generation, own, self.remote.attempt(generation))
 
     def go_back(self, generation: Generation) -> None:
-        """Make again what has seen changes that the library does not have: somebody put an older copy of it back.
+        """Rebuild indexes that are ahead of the library, because an older copy of it was restored.
 
-        Asked before anything is written: new changes would have numbers that count as seen.
+        Called before anything is written: new changes would reuse numbers that count as applied.
         """
         for slot in self._slots(generation):
             if self._is_ahead(slot, generation, _seen_on_disk(slot.folder)):
@@ -171,12 +171,12 @@ class Indexes:
             self.remote.go_back(generation)
 
     def notice_losses(self, generation: Generation) -> None:
-        """Say of each index that has seen more than the database has that something was lost."""
+        """Record a loss for each index that is ahead of the database."""
         for slot in self._slots(generation):
             self._is_ahead(slot, generation, _seen_on_disk(slot.folder))
 
     def _is_ahead(self, slot: Slot[I], generation: Generation, seen: int) -> bool:
-        """Whether an index has seen changes that the library does not have: they were lost, which is written down."""
+        """Return whether an index is ahead of the library; if so, record that changes were lost."""
         last = self._last(generation)
         if seen <= last:
             return False
@@ -195,14 +195,14 @@ class Indexes:
             return feed.last_change(cursor, generation)
 
     def rebuild(self, generation: Generation) -> None:
-        """Make all that lie in the folder again from the database. Of a leg that is served elsewhere nothing stays."""
+        """Rebuild the indexes in the folder from the database. Remove those of legs that are served elsewhere."""
         for slot in self._slots(generation):
             self._rebuild(slot, generation, "on request")
         for leg in self.remote.legs if self.remote is not None else ():
             shutil.rmtree(self._path(generation) / leg, ignore_errors=True)
 
     def check(self, generation: Generation, seq: int, served: Keys, embedded: Keys) -> Iterator[Problem]:
-        """The lexical index holds exactly the keys that are served, the dense one at least those of them embedded."""
+        """Check that the lexical index has exactly the published keys, and the dense one at least those embedded."""
         for slot in self._slots(generation):
             expected = served if slot.folder.name == "lexical" else embedded
             try:
@@ -211,13 +211,13 @@ class Indexes:
             except (StoreUnavailable, IndexDamaged) as error:
                 yield Problem(f"{slot.folder.name} index: {error}", mendable=True)
                 continue
-            # A document that waits may have all its vectors already; then the dense index has them too.
+            # A waiting document may have all its vectors already; then the dense index has them too.
             missing, extra = len(np.setdiff1d(expected, keys)), len(np.setdiff1d(keys, served))
             if missing or extra:
                 yield Problem(f"{slot.folder.name} index: {missing} chunks missing, {extra} too many", mendable=True)
 
     def notes(self, generation: Generation) -> list[str]:
-        """What had to be rebuilt since this process opened the library, and why."""
+        """Return what was rebuilt since this process opened the library, and why."""
         return [note for slot in self._slots(generation) for note in slot.rebuilt]
 
     def drop(self, generation: Generation) -> None:
@@ -230,7 +230,7 @@ class Indexes:
             self.remote.drop(generation)
 
     def grow_graph(self, generation: Generation, progress: Callable[[int, int], None] | None = None) -> bool:
-        """Take vectors outside the graph into it, if there are enough. Searches and writes go on meanwhile."""
+        """Add vectors outside the graph to it, if there are enough. Searches and writes continue meanwhile."""
         slot = self._dense_slot(generation)
         with self._growing:
             index = slot.index
@@ -242,13 +242,13 @@ class Indexes:
                 return index.publish_graph(grown)
 
     def join_segments(self, generation: Generation) -> bool:
-        """Write a small lexical index again as one piece, beside the one in use, when a bulk of changes left many."""
+        """Rewrite a small lexical index with many segments as one, beside the one in use."""
         slot = self._lexical_slot(generation)
         if slot.index is None or not slot.index.is_scattered():
             return False
         fresh = slot.folder.with_name("lexical.new")
         with self._hold(slot, "joining an index"):
-            if not slot.index.is_scattered():  # somebody else has done it meanwhile
+            if not slot.index.is_scattered():  # another process has done it meanwhile
                 return False
             shutil.rmtree(fresh, ignore_errors=True)
             joined = LexicalIndex(fresh, self._identity(generation, "lexical"))
@@ -262,7 +262,7 @@ class Indexes:
         return True
 
     def grow_graph_behind(self, generation: Generation) -> None:
-        """`grow_graph` in a thread of its own, when it is worth it and none is at it."""
+        """Run `grow_graph` in a background thread, if worthwhile and not already running."""
         if self._stopping.is_set() or not self._can_improve(generation):
             return
         with self._guard:
@@ -272,7 +272,7 @@ class Indexes:
             self._grower.start()
 
     def await_growth(self) -> None:
-        """Wait for what is being built behind."""
+        """Wait for background work."""
         grower = self._grower
         if grower is not None and grower is not threading.current_thread():
             grower.join()
@@ -282,7 +282,7 @@ class Indexes:
         return (dense is not None and dense.wants_graph()) or (lexical is not None and lexical.is_scattered())
 
     def close(self) -> None:
-        """Stop what is being built behind; it is begun again next time."""
+        """Stop background work; it starts again next time."""
         self._stopping.set()
         if self._grower is not None:
             self._grower.join()
@@ -297,11 +297,11 @@ class Indexes:
             self.grow_graph(generation, self._stop_if_asked)
         except _Stopped:
             pass
-        except Exception as error:  # a cache that could not be improved is no failure of anything else
+        except Exception as error:  # a failed improvement of a cache must not fail anything else
             self._dense_slot(generation).rebuilt.append(f"the graph was not grown: {error}")
 
     def _stop_if_asked(self, _done: int, _total: int) -> None:
-        # The thread is no daemon, for native code must not be cut off at exit: it has to notice the end itself.
+        # The thread is not a daemon, because native code must not be cut off at exit, so it must notice the end itself.
         if self._stopping.is_set() or not threading.main_thread().is_alive():
             raise _Stopped
 
@@ -316,7 +316,7 @@ class Indexes:
             if index.position < seq:
                 self._refresh(slot, generation)
         if index.position < seq:
-            if slot.index is not None and slot.index.position == 0:  # searches expect it, so that it was there before
+            if slot.index is not None and slot.index.position == 0:  # searches expect it, so it existed before
                 slot.rebuilt.append(f"{slot.folder.name}: rebuilt (it was gone)")
             self._bring_up_to_date(slot, generation)
         assert slot.index is not None
@@ -324,13 +324,13 @@ class Indexes:
 
     def _open(self, slot: Slot[I], generation: Generation) -> I:
         if slot.distrust:
-            slot.index = self._made_anew(slot, generation, slot.distrust)
+            slot.index = self._rebuild_from_store(slot, generation, slot.distrust)
             slot.distrust = ""
         if slot.index is None:
             slot.index = self._open_trusted(slot, generation, slot.open)
             if self._is_ahead(slot, generation, slot.index.position):
-                # Changes to come would count as seen.
-                slot.index = self._made_anew(slot, generation, "the library is older than what was made of it")
+                # New changes would count as applied.
+                slot.index = self._rebuild_from_store(slot, generation, "the library is older than what was made of it")
         return slot.index
 
     def _refresh(self, slot: Slot[I], generation: Generation) -> None:
@@ -344,7 +344,7 @@ class Indexes:
         slot.index = self._open_trusted(slot, generation, refresh)
 
     def _open_trusted(self, slot: Slot[I], generation: Generation, read: Callable[[], I]) -> I:
-        """What is read from the folder; where that fails, read again while nobody writes, and then made again."""
+        """Read from the folder. On failure, read again while holding the lock, and finally rebuild."""
         with _unreadable():
             try:
                 return read()
@@ -353,10 +353,10 @@ class Indexes:
                     try:
                         return slot.open()
                     except _UNTRUSTWORTHY as damage:
-                        return self._made_anew(slot, generation, str(damage))
+                        return self._rebuild_from_store(slot, generation, str(damage))
 
     def distrust(self, generation: Generation, leg: str, reason: str) -> None:
-        """An index broke while it was searched: it is made again before it is asked again."""
+        """Mark an index that broke during a search, to be rebuilt before its next use."""
         slot = self._lexical_slot(generation) if leg == "lexical" else self._dense_slot(generation)
         slot.index, slot.distrust = None, reason
 
@@ -374,20 +374,20 @@ class Indexes:
             return index.position
 
     def _apply(self, slot: Slot[I], generation: Generation, index: I, changes: Iterable[Change], seq: int) -> I:
-        """The index with changes. One that cannot take them in, though there is room, is made again, once."""
+        """Apply changes to an index. Rebuild it once if it fails although the disk has room."""
         try:
             with _disk_errors():
                 index.apply(changes, position=seq)
         except IndexDamaged as damage:
-            slot.index = index = self._made_anew(slot, generation, str(damage))
+            slot.index = index = self._rebuild_from_store(slot, generation, str(damage))
         return index
 
     def _rebuild(self, slot: Slot[I], generation: Generation, reason: str) -> None:
         with self._hold(slot, "rebuilding an index"), slot.guard:
-            slot.index = self._made_anew(slot, generation, reason)
+            slot.index = self._rebuild_from_store(slot, generation, reason)
 
-    def _made_anew(self, slot: Slot[I], generation: Generation, reason: str) -> I:
-        """An index rebuilt from the database. Another process may be doing the same: the lock decides who does."""
+    def _rebuild_from_store(self, slot: Slot[I], generation: Generation, reason: str) -> I:
+        """Rebuild an index from the database. The lock admits one process at a time."""
         with self._hold(slot, "rebuilding an index"), _unreadable():
             shutil.rmtree(slot.folder, ignore_errors=True)
             index = slot.open()
@@ -400,13 +400,13 @@ class Indexes:
         return index
 
     def _hold(self, slot: Slot[I], purpose: str) -> AbstractContextManager[None]:
-        """The lock of a leg: its index is written by one process at a time."""
+        """Hold the lock of a leg: one process at a time writes its index."""
         return self._locks[slot.folder.name].held(seconds=_LOCK_SECONDS, purpose=purpose)
 
     # ── slots
 
     def _slots(self, generation: Generation) -> list[Slot[Any]]:
-        """Those of the folder, the words first."""
+        """Return the slots in the folder, the lexical one first."""
         elsewhere = self.remote.legs if self.remote is not None else ()
         words = [] if "lexical" in elsewhere else [self._lexical_slot(generation)]
         return [*words, *([] if "dense" in elsewhere else [self._dense_slot(generation)])]
@@ -434,7 +434,7 @@ class Indexes:
         return f"{self._library_id}/{generation.user_id}/{generation.pk}/{leg}/{made_by}"
 
     def _path(self, generation: Generation) -> Path:
-        """A tenant's folder is named by a hash: names of users are not names of folders."""
+        """Return a generation's folder. A hash names the tenant, because a user name may be no valid folder name."""
         tenant = hashlib.sha256(generation.user_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         return self._folder / tenant / str(generation.pk)
 
@@ -447,7 +447,7 @@ def loss_message(leg: str, seen: int, had: int) -> str:
 
 
 def _seen_on_disk(folder: Path) -> int:
-    """The last change that the files of an index have seen; what is wrong with them is for others to find."""
+    """Return the position in an index's files; 0 for damaged files, which others will detect."""
     with suppress(*_UNTRUSTWORTHY, OSError):
         content = manifest.read(folder)
         return int(content["seq"]) if content else 0
@@ -456,7 +456,7 @@ def _seen_on_disk(folder: Path) -> int:
 
 @contextmanager
 def _unreadable() -> Iterator[None]:
-    """A file that the system does not let us read is not damaged: it is left alone, and the leg says why."""
+    """Translate unreadable files to an error of the leg. They are not damaged, so they stay."""
     try:
         yield
     except IndexUnreadable as error:
@@ -465,7 +465,7 @@ def _unreadable() -> Iterator[None]:
 
 @contextmanager
 def _disk_errors() -> Iterator[None]:
-    """What the system refuses while an index is written; the next catch-up begins where it stopped."""
+    """Translate write errors of the system; the next catch-up continues where this one stopped."""
     try:
         yield
     except OSError as error:
@@ -476,7 +476,7 @@ def _disk_errors() -> Iterator[None]:
 
 @contextmanager
 def _no_damage() -> Iterator[None]:
-    """An index that was made again this moment cannot be damaged: what is wrong is something else."""
+    """Translate damage right after a rebuild, because it must have another cause."""
     try:
         yield
     except IndexDamaged as error:

@@ -1,4 +1,4 @@
-"""Tells a new library from one whose database is gone: a marker that there was one, and the indexes made of it."""
+"""Distinguishes a new library from one whose database is gone, by a marker file and the existing indexes."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _MOVE = "Restore the folder from a backup, or move {} away to go on with what wa
 
 
 def was_library(folder: Path) -> bool:
-    """Whether there was a library in a folder, whatever became of its database."""
+    """Return whether there was a library in a folder, even if its database is gone."""
     return (folder / MARKER).exists() or next(folder.glob("index/*/*/*/manifest.json"), None) is not None
 
 
 def check_present(database: Path) -> None:
-    """Raise `StoreCorrupt` where a database that was there is missing, empty, or would lose commits of its log."""
+    """Raise `StoreCorrupt` if an existing database is missing, empty, or would lose commits of its log."""
     folder, log = database.parent, Path(f"{database}-wal")
     is_logged = log.exists() and log.stat().st_size > 0
     if not database.exists() and was_library(folder):
@@ -45,9 +45,9 @@ def _check_log(folder: Path, log: Path) -> None:
 
 
 def mark(folder: Path, library: str) -> None:
-    """Leave word that there is a library here."""
+    """Leave a marker that there is a library here."""
     path = folder / MARKER
     if not path.exists():
-        with suppress(OSError):  # on a full or protected disk the indexes tell as well
+        with suppress(OSError):  # on a full or protected disk, the indexes show it as well
             path.write_text(json.dumps({"library": library}) + "\n", encoding="utf-8")
             path.chmod(0o600)

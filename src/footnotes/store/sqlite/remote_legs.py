@@ -1,4 +1,4 @@
-"""Legs that a vector database serves, as searches see them: it proposes, and what the folder has decides."""
+"""Legs served by a vector database: it returns candidates, and the folder's data decides."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from footnotes.store.weights import FIELDS, place, question_weights
 
 
 class RemoteDense:
-    """Nearest neighbours from the database, scored again from the stored vectors. What is gone is left out."""
+    """Nearest neighbours from the database, scored again from the stored vectors. Removed chunks are dropped."""
 
     def __init__(self, database: Database, generation: Generation, remote: RemoteKeeper) -> None:
         self._database = database
@@ -27,28 +27,28 @@ class RemoteDense:
         if limit < 1 or (allowed is not None and len(allowed.keys) == 0):
             return Found()
         within = hidden_filter(allowed)
-        known, asked = self._nearest(vector, limit, within), limit
+        known, count = self._nearest(vector, limit, within), limit
         while known is None:
-            asked *= 4
-            known = self._nearest(vector, asked, within, least=limit)
+            count *= 4
+            known = self._nearest(vector, count, within, least=limit)
         best = sorted(known.items(), key=lambda item: (-item[1], item[0]))[:limit]
         return Found([key for key, _ in best], [score for _, score in best])
 
     def _nearest(
-        self, vector: Vector, asked: int, within: Allowed | None, least: int | None = None
+        self, vector: Vector, count: int, within: Allowed | None, least: int | None = None
     ) -> dict[int, float] | None:
-        """Those of the nearest that are still served; None where they are too few, and there may be more."""
-        found = self._remote.ask(self._generation, lambda index: index.search(vector, asked, within), Found())
+        """Return published chunks among the nearest; None if they are too few and there may be more."""
+        found = self._remote.ask(self._generation, lambda index: index.search(vector, count, within), Found())
         known = self.score(vector, found.keys)
-        return None if len(known) < (least or asked) and len(found.keys) >= asked else known
+        return None if len(known) < (least or count) and len(found.keys) >= count else known
 
     def score(self, vector: Vector, keys: Sequence[int]) -> dict[int, float]:
-        """The exact cosine of given chunks."""
+        """Return the exact cosine of given chunks."""
         found, vectors = self._stored(keys)
         return dict(zip(found, (vectors @ vector).tolist(), strict=True)) if found else {}
 
     def vectors(self, keys: Sequence[int]) -> Vector | None:
-        """The vectors of given chunks, a row each; None when one of them is not here any more."""
+        """Return the vectors of given chunks, a row each; None if one of them has been removed."""
         found, vectors = self._stored(keys)
         if not keys or len(found) < len(keys):
             return None
@@ -68,7 +68,7 @@ class RemoteDense:
 
 
 class RemoteLexical:
-    """BM25 as one inner product, weighed by the rarity of words in the tenant's own chunks."""
+    """BM25 as one inner product, with term rarity from the tenant's own chunks."""
 
     def __init__(self, database: Database, generation: Generation, remote: RemoteKeeper) -> None:
         self._database = database
@@ -80,7 +80,7 @@ class RemoteLexical:
         return self._counted(words.CHUNKS)
 
     def document_frequency(self, term: str) -> int:
-        """How many chunks have the term in their body."""
+        """Return the number of chunks with the term in their body."""
         return self._counted(place("body", term))
 
     def search(self, query: Terms | Facets, limit: int, allowed: Allowed | None = None) -> Found:

@@ -1,4 +1,4 @@
-"""Writes drafts: text and chunks as they come, and the one step by which a document begins to be served."""
+"""Writes drafts: text and chunks as they come, and the publication of a document in one step."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from footnotes.store.texts import TextRows, TextWriter
 
 @dataclass(slots=True)
 class Handle:
-    """Where a draft is being written."""
+    """A draft's place in the database."""
 
     pk: int
     version: int
@@ -22,7 +22,7 @@ class Handle:
 
 
 def save(cursor: Cursor, generation: Generation, draft: Draft) -> None:
-    """Write what the draft has buffered. A complete one is published, or staged where a version before it is served."""
+    """Write the buffers of a draft. Publish a complete one, or stage it if an earlier version is published."""
     if draft.handle is None:
         draft.handle = begin(cursor, draft)
     handle: Handle = draft.handle
@@ -52,13 +52,13 @@ def _complete(cursor: Cursor, generation: Generation, draft: Draft, handle: Hand
 
 
 def discard(cursor: Cursor, draft: Draft) -> None:
-    """Remove what an abandoned draft has written; its vectors stay, so that another try need not embed again."""
+    """Remove the rows of an abandoned draft; its vectors stay, so that another attempt need not embed again."""
     if draft.handle is not None:
         cursor.run("drop_versions", versions=[draft.handle.version])
 
 
 def begin(cursor: Cursor, draft: Draft) -> Handle:
-    """Make room for a draft: a version, and a document where there is none yet."""
+    """Create a version for a draft, and a document if there is none yet."""
     cursor.run("make_user")
     cursor.run("put_collection", name=draft.collection, chunker=None, chunker_options=None, system_prompt=None)
     version = int(cursor.value("make_version", collection=draft.collection, file_hash=draft.file_hash))
@@ -70,7 +70,7 @@ def begin(cursor: Cursor, draft: Draft) -> Handle:
 
 
 def _make_document(cursor: Cursor, draft: Draft) -> int:
-    """A new document without a version to serve yet."""
+    """Create a document without a published version."""
     draft.document_id = _free_id(cursor, draft)
     names = ("collection", "source", "filename", "file_hash", "status")
     values = {name: getattr(draft, name) for name in names}

@@ -1,4 +1,4 @@
-"""What searches of a tenant see of a folder."""
+"""The state of a folder that a tenant's searches see."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from footnotes.store.rows import generation_row
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What searches of a tenant see: `visible` is the change they expect, `required` the one they cannot do without.
+    """The state for searches: `visible` is the change they expect, `required` the one they need at least.
 
-    `last` is the last change there is, and `staged` says whether a version waits to be shown: where indexes have seen
-    another change, or one waits, they hold chunks that are not served.
+    `last` is the last change, and `staged` means that a version waits to be shown. If an index has another position
+    than `last`, or a version waits, it contains unpublished chunks.
     """
 
     generation: Generation | None = None
@@ -27,7 +27,7 @@ class Served:
 
 
 def served(cursor: Cursor) -> Served:
-    """What searches see now."""
+    """Return the current state for searches."""
     row = cursor.one("served")
     if row is None:
         return Served()

@@ -1,4 +1,4 @@
-"""The migrations beside this file."""
+"""Reads the migrations beside this file."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from footnotes.store import statements
 
 
 def migrations() -> list[tuple[int, str]]:
-    """Numbered migrations, oldest first."""
+    """Return the numbered migrations, oldest first."""
     return statements.migrations(__package__)

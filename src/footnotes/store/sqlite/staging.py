@@ -1,7 +1,7 @@
-"""A new version of a document that is served: indexed beside the one before it, then shown in its place in one step.
+"""A new version of a published document: indexed beside the previous one, then shown instead of it in one step.
 
-Indexes take the chunks of both in. What a search reads from the database decides which of them it shows: before the
-step the old version, after it the new one. Only then do the indexes forget the old chunks.
+Indexes contain the chunks of both. The database decides which of them a search shows: before the step the old version,
+after it the new one. Only then do the indexes drop the old chunks.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from footnotes.store.facets import facets_of
 from footnotes.store.records import DocumentRow, Draft, Generation, Publication
 
 ONLY_REMOVED = "removed"
-"""The leg of a change that only says which keys went."""
+"""The leg of a change that only removes keys."""
 _KEPT = ("collection", "source", "filename", "file_hash", "size", "ingestion_version")
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version whose chunks indexes hold: the one that is served, or the next. `facets` where they are not in rows."""
+    """A version whose chunks are in the indexes: the published or the next one. `facets` if they are not in rows."""
 
     pk: int
     title: str
@@ -33,7 +33,7 @@ class Version:
 
 
 def versions_of(cursor: Cursor, document: int) -> list[Version]:
-    """The version that is served and the one that is staged, as far as there are any."""
+    """Return the published and the staged version, if they exist."""
     rows = cursor.all("versions_of", document=document)
     return [
         Version(row["version"], row["title"], row["filename"], _terms(row["facets"]), bool(row["waits"]))
@@ -49,7 +49,7 @@ def lacks_vectors(cursor: Cursor, generation: Generation, version: int) -> bool:
 def publish(
     cursor: Cursor, generation: Generation, pk: int, version: int, draft: Draft, *, at: str | None = None
 ) -> None:
-    """Serve a version from now on: `embedding` while it lacks vectors, `indexing` until both indexes have it."""
+    """Publish a version: as `embedding` if it lacks vectors, else as `indexing` until both indexes have it."""
     what = draft.publication
     assert what is not None
     cursor.run(
@@ -76,7 +76,7 @@ def publish(
 
 
 def stage(cursor: Cursor, generation: Generation, before: DocumentRow, version: int, draft: Draft) -> None:
-    """Tell the indexes of a new version. The document stays as it is until `show`."""
+    """Log a new version for the indexes. The document stays as it is until `show`."""
     what, at = draft.publication, now()
     assert what is not None
     after = replace(
@@ -88,8 +88,8 @@ def stage(cursor: Cursor, generation: Generation, before: DocumentRow, version: 
         metadata=dict(what.metadata),
         updated_at=at,
     )
-    kept = {name: getattr(draft, name) for name in _KEPT}
-    packed = {**kept, "id": before.document.id, "at": at, "publication": asdict(what)}
+    values = {name: getattr(draft, name) for name in _KEPT}
+    packed = {**values, "id": before.document.id, "at": at, "publication": asdict(what)}
     facets = [(facet.key, facet.text, facet.number) for facet in facets_of(after)]
     _drop_staged(cursor, before)
     cursor.run(
@@ -106,7 +106,7 @@ def stage(cursor: Cursor, generation: Generation, before: DocumentRow, version: 
 
 
 def _drop_staged(cursor: Cursor, before: DocumentRow) -> None:
-    """Give up a version that was staged and never shown, because indexes could not be written meanwhile."""
+    """Drop a version that was staged but never shown, because indexes could not be written meanwhile."""
     older = cursor.value("staged_version", document=before.pk)
     if older is not None:
         cursor.run("drop_staged", document=before.pk)
@@ -114,26 +114,26 @@ def _drop_staged(cursor: Cursor, before: DocumentRow) -> None:
 
 
 def show(cursor: Cursor, generation: Generation, reached: int) -> bool:
-    """Serve every staged version that the indexes have, in place of the one before. Says whether there was any.
+    """Publish every staged version that the indexes have. Return whether there was any.
 
-    Bytes stand in one document of a collection. Documents may have exchanged theirs, so all of them let go of their
-    bytes first. A version whose bytes became another document while it could not be shown is given up.
+    Only one document of a collection may have the same bytes. Documents may have exchanged theirs, so all of them
+    release their bytes first. A version is dropped if another document got its bytes before it could be shown.
     """
     rows = cursor.all("staged", generation=generation.pk, seq=reached)
     before = {row["document"]: documents.get(cursor, json.loads(row["draft"])["id"]) for row in rows}
     lost = _overtaken(cursor, rows, before)
     for document in lost:
         _drop_staged(cursor, before[document])
-    shown = [row for row in rows if row["document"] not in lost]
-    cursor.many("let_go_of_bytes", [{"document": row["document"]} for row in shown])
-    for row in shown:
+    live_rows = [row for row in rows if row["document"] not in lost]
+    cursor.many("let_go_of_bytes", [{"document": row["document"]} for row in live_rows])
+    for row in live_rows:
         _show(cursor, generation, row, before[row["document"]])
         cursor.run("require", seq=row["seq"])
     return bool(rows)
 
 
 def _overtaken(cursor: Cursor, rows: list[Row], before: dict[int, DocumentRow]) -> set[int]:
-    """The documents whose staged bytes another one has that keeps them."""
+    """Return the documents whose staged bytes belong to another document that keeps them."""
     wanted = {row["document"]: _bytes_of(json.loads(row["draft"])) for row in rows}
     lost: set[int] = set()
     while True:
@@ -175,5 +175,5 @@ def _terms(facets: str | None) -> tuple[tuple[str, str], ...] | None:
 
 
 def now() -> str:
-    """This moment, as times are kept."""
+    """Return the current time as it is stored."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")

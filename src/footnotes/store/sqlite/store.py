@@ -1,4 +1,4 @@
-"""A library in a folder: SQLite holds the truth, the indexes are caches beside it.
+"""A library in a folder: SQLite holds the data, and the indexes beside it are caches.
 
 library/
   footnotes.db            documents, text, chunks, vectors, the change log
@@ -47,12 +47,12 @@ INCOMING = "incoming"
 
 
 def is_library(folder: Path) -> bool:
-    """Whether there is a library in a folder, or was one: opening it says what became of it."""
+    """Return whether a folder has, or had, a library; opening it tells its state."""
     return (folder / DATABASE).is_file() or was_library(folder)
 
 
 class SqliteStore(BaseStore):
-    """The embedded store. Every method takes the tenant first; a foreign id is an id that does not exist."""
+    """The embedded store. Every method takes the tenant first; another tenant's id counts as unknown."""
 
     kind = "sqlite"
     database: Database
@@ -104,7 +104,7 @@ class SqliteStore(BaseStore):
 
     @classmethod
     def migrated(cls, folder: Path) -> tuple[list[int], int]:
-        """Bring the schema of a library up to date, as opening it does anyway."""
+        """Migrate the schema, as opening a library does too."""
         if not is_library(folder):
             raise NotALibrary(f"there is no library in {folder}")
         database = Database(folder / DATABASE)
@@ -127,7 +127,7 @@ class SqliteStore(BaseStore):
 
     @contextmanager
     def writing(self, user_id: str, purpose: str, *, seconds: float | None = None) -> Iterator[None]:
-        """Hold the library for writing, for any tenant. What an earlier writer left unfinished is put right first."""
+        """Hold the library for writing, for any tenant. First recovers what an earlier writer left unfinished."""
         with self._lock.held(seconds=self._lock_seconds if seconds is None else seconds, purpose=purpose):
             if not self._writing_nested():
                 shutil.rmtree(self.folder / INCOMING, ignore_errors=True)
@@ -140,7 +140,7 @@ class SqliteStore(BaseStore):
                     shutil.rmtree(self.folder / INCOMING, ignore_errors=True)
 
     def incoming(self, user_id: str) -> Path:
-        """A folder for bytes on their way in, for the writer. What a dead process left there goes first."""
+        """Return a folder for incoming bytes, for the writer. Files of a dead process are removed first."""
         folder = self.folder / INCOMING
         try:
             folder.mkdir(mode=0o700, exist_ok=True)
@@ -149,30 +149,30 @@ class SqliteStore(BaseStore):
         return folder
 
     def recover_if_idle(self, user_id: str) -> None:
-        """Put right what a dead writer left, unless somebody is writing now. What was lost is said."""
+        """Recover from a dead writer, unless another one is active. Losses are reported."""
         if generation := self.generations.serving(user_id):
             self._indexes.notice_losses(generation)
         but_indexing = self.remote is not None
         if not self.database.read_only and recovery.is_unfinished(self.database, user_id, but_indexing=but_indexing):
-            # Reading must work on a full disk and beside a writer: the next writer puts it right.
+            # Reading must work on a full disk and beside a writer, so recovery is left to the next writer.
             with suppress(StoreError), self.writing(user_id, "recovering", seconds=0):
                 pass
 
     def is_held_elsewhere(self, user_id: str, pk: int) -> bool:
-        """There is one writer at a time: nobody else is at any document."""
+        """Return False: there is one writer at a time."""
         return False
 
     def _recover(self) -> None:
         if not self._writing_nested() and recovery.is_unfinished(self.database, ""):
             for user_id in recovery.recover(self.database, ""):
-                # An index that cannot follow is no reason to refuse every writer: `verify --repair` is one of them.
+                # An index that fails to update must not block every writer: `verify --repair` is one of them.
                 with suppress(StoreError):
                     if generation := self.generations.serving(user_id):
                         self.publish(user_id, generation)
             self.originals.sweep("")
 
     def _before_writing(self, user_id: str) -> None:
-        """See once that no index is ahead of a library that was put back from a copy, and that none elsewhere lags."""
+        """Check once that no index is ahead of a restored library, and that no remote one lags."""
         if user_id in self._seen_whole:
             return
         for generation in self.generations.all(user_id):
@@ -202,7 +202,7 @@ class SqliteStore(BaseStore):
     # ── searching
 
     def view(self, user_id: str, generation: int | None = None) -> SqliteSearchView:
-        """What a search sees: the generation that serves, or another one as searches would see it."""
+        """Return the view of a search: of the serving generation, or of another one as if it served."""
         if generation is not None:
             return self._view_of(user_id, generation)
         served = self._served_now(user_id)
@@ -219,26 +219,26 @@ class SqliteStore(BaseStore):
         )
 
     def refresh(self, user_id: str) -> None:
-        """Open what other processes did to the indexes, beside searches: from now on they do not do so themselves."""
+        """Reopen indexes changed by other processes, in parallel to searches, which then no longer do it themselves."""
         served = self._served_now(user_id)
         if served.generation is not None:
             self._indexes.refresh(served.generation, served.visible)
 
     def _served_now(self, user_id: str) -> Served:
-        """What searches see, read again only when the database has changed."""
+        """Return the state for searches, read again only if the database has changed."""
         with self.database.read(user_id) as cursor:
             if self.database.reader.in_transaction:
                 return served(cursor)
             version = cursor.value("data_version")
             known = self._served.__dict__.get(user_id)
             if known is None or known[0] != version:
-                # Read after its version: a change in between is seen the next time as another version.
+                # Read after the version: a change in between shows as another version the next time.
                 known = self._served.__dict__[user_id] = (version, served(cursor))
         found: Served = known[1]
         return found
 
     def _view_of(self, user_id: str, generation: int) -> SqliteSearchView:
-        """A generation that does not serve, as searches would see it."""
+        """Return the view of a generation that does not serve, as if it did."""
         found = self.generations.find(user_id, generation)
         seq = self._indexes.catch_up(found, strictly=True).own
         view = Served(found, visible=seq, last=seq)
@@ -269,7 +269,7 @@ class SqliteStore(BaseStore):
             draft.parts, draft.chunks = [], []
 
     def discard_draft(self, user_id: str, draft: Draft, error: ErrorInfo) -> None:
-        """Give up a draft. A document that never was complete stays listed as failed, with the reason."""
+        """Discard a draft. A document that was never complete stays listed as failed, with the reason."""
         with self.database.write(user_id) as cursor:
             if draft.handle is None:
                 draft.handle = saving.begin(cursor, draft)
@@ -277,20 +277,20 @@ class SqliteStore(BaseStore):
             documents.set_failed(cursor, draft.handle.pk, error)
 
     def fill_generation(
-        self, user_id: str, generation: Generation, row: DocumentRow, made: Sequence[ChunkDraft], version: str
+        self, user_id: str, generation: Generation, row: DocumentRow, drafts: Sequence[ChunkDraft], version: str
     ) -> None:
-        """The chunks of a document in a generation that does not serve yet, in one transaction."""
+        """Write a document's chunks in a generation that does not serve yet, in one transaction."""
         assert row.current is not None
         with self.database.write(user_id) as cursor:
             cursor.run("drop_chunks_of", generation=generation.pk, version=row.current)
-            chunks.put(cursor, generation.pk, row.pk, row.current, made)
+            chunks.put(cursor, generation.pk, row.pk, row.current, drafts)
             cursor.run("note_chunks", generation=generation.pk, document=row.pk)
-            generations.put_planned(cursor, generation.pk, row.pk, version, len(made))
+            generations.put_planned(cursor, generation.pk, row.pk, version, len(drafts))
 
     # ── how the indexes follow
 
     def holder(self, user_id: str) -> int:
-        """There is one writer at a time: it needs no number."""
+        """Return 0: there is one writer at a time, and it needs no number."""
         return 0
 
     def job_holder(self, user_id: str, label: str) -> str:
@@ -298,13 +298,13 @@ class SqliteStore(BaseStore):
 
     @contextmanager
     def changing(self, user_id: str) -> Iterator[Cursor]:
-        """A transaction that changes what searches see: one that sees it happen looks again."""
+        """Open a transaction that changes what searches see; a search that notices it starts again."""
         with self.database.write(user_id) as cursor:
             yield cursor
             cursor.run("bump")
 
     def after_change(self, user_id: str, *, removed: bool) -> None:
-        """Let the indexes follow. Of what was removed they forget all, and the write-ahead log keeps no copy."""
+        """Let the indexes follow, and purge removed data from them and from the write-ahead log."""
         generation = self.generations.serving(user_id)
         if generation is not None and not removed:
             self.publish(user_id, generation)
@@ -317,29 +317,29 @@ class SqliteStore(BaseStore):
             self.database.checkpoint()
 
     def rewrite_terms(self, cursor: Cursor, row: DocumentRow) -> None:
-        """The lexical index makes them from title and file name when it takes the change in."""
+        """Do nothing: the lexical index reads title and file name when it applies the change."""
 
     def put_chunks(
         self,
         cursor: Cursor,
         generation: Generation,
         row: DocumentRow,
-        made: Sequence[ChunkDraft],
+        drafts: Sequence[ChunkDraft],
         vectors: Mapping[bytes, bytes],
     ) -> None:
-        """Write chunks of the version that is served, with vectors in half precision where there are any."""
+        """Write chunks of the published version, with vectors in half precision if there are any."""
         assert row.current is not None
-        chunks.put(cursor, generation.pk, row.pk, row.current, made)
+        chunks.put(cursor, generation.pk, row.pk, row.current, drafts)
         chunks.put_halves(cursor, generation, vectors)
 
     def finish_copy(self, user_id: str) -> None:
         self.after_change(user_id, removed=False)
 
     def own_tenant(self, cursor: Cursor) -> None:
-        """The writer is the only one."""
+        """Do nothing: this is the only writer."""
 
     def hold_generations(self, user_id: str) -> None:
-        """The writer is the only one."""
+        """Do nothing: this is the only writer."""
 
     def prepare_legs(self, generation: Generation) -> int:
         seq = self._indexes.catch_up(generation, strictly=True).own
@@ -352,14 +352,14 @@ class SqliteStore(BaseStore):
     # ── indexes
 
     def publish(self, user_id: str, generation: Generation) -> None:
-        """Let both indexes catch up, then let searches expect it: only now are documents ready."""
+        """Update both indexes, then let searches expect the changes; only then are documents ready."""
         self._indexer.answered(wait=True)
         if self._publish(user_id, generation, self._indexes.catch_up(generation)):
-            # What was replaced is shown no more: only now may indexes forget it.
+            # Old versions are no longer shown, so the indexes may drop them now.
             self._publish(user_id, generation, self._indexes.catch_up(generation))
 
     def _publish(self, user_id: str, generation: Generation, reached: IndexPositions) -> bool:
-        """Show what the indexes have, all in one step. Says whether versions were replaced."""
+        """Show what the indexes have, in one step. Return whether versions were replaced."""
         with self.database.write(user_id) as cursor:
             replaced = staging.show(cursor, generation, reached.own)
             cursor.run("mark_ready", generation=generation.pk, seq=reached.all)
@@ -367,7 +367,7 @@ class SqliteStore(BaseStore):
             return replaced
 
     def publish_behind(self, user_id: str, generation: Generation) -> None:
-        """Have the words indexed by another process meanwhile, and publish what it has done; see `publish_all`."""
+        """Let another process index the terms, and publish its finished work; see `publish_all`."""
         if not self._indexes.serves_words() or self._has_staged():
             self.publish(user_id, generation)
             return
@@ -386,20 +386,20 @@ class SqliteStore(BaseStore):
         return self._indexer.started
 
     def publish_all(self, user_id: str, generation: Generation) -> None:
-        """Wait for what is being done behind, and publish everything."""
+        """Wait for background work, and publish everything."""
         self._indexer.answered(wait=True)
         self._indexer.close()
         self.publish(user_id, generation)
 
     def grow_graph_behind(self, user_id: str) -> None:
-        """Improve the dense index in a thread of its own, when it is worth it."""
+        """Improve the dense index in a background thread, if worthwhile."""
         if generation := self.generations.serving(user_id):
             self._indexes.grow_graph_behind(generation)
 
     def grow_graph(
         self, user_id: str, generation: Generation, progress: Callable[[int, int], None] | None = None
     ) -> bool:
-        """Improve both indexes now, after what is being done behind."""
+        """Improve both indexes now, after background work."""
         self._indexes.await_growth()
         self._indexes.join_segments(generation)
         return self._indexes.grow_graph(generation, progress)
@@ -411,7 +411,7 @@ class SqliteStore(BaseStore):
     # ── checking
 
     def check_database(self, user_id: str) -> Iterator[Problem]:
-        """Every page against its checksum, every row against the schema; and what indexes had seen, and it has not."""
+        """Check all pages against their checksums and rows against the schema; report changes that only indexes had."""
         for message in self.database.check():
             yield Problem(f"database: {message}", mendable=False)
         with self.database.read(user_id) as cursor:
@@ -420,7 +420,7 @@ class SqliteStore(BaseStore):
             yield Problem(loss_message(row["leg"], row["seen"], row["had"]), mendable=True)
 
     def check_legs(self, generation: Generation) -> Iterator[Problem]:
-        """The lexical index holds exactly the keys the database serves, the dense one those that have their vectors."""
+        """Check that the lexical index has exactly the published keys, and the dense index those with vectors."""
         with self.database.snapshot(generation.user_id) as cursor:
             seq = cursor.value("visible") or 0
             rows = cursor.all("live_keys", generation=generation.pk)
@@ -441,7 +441,7 @@ class SqliteStore(BaseStore):
         return self._indexes.notes(generation)
 
     def compact(self, user_id: str, *, scrub: bool = False) -> None:
-        """Leave no byte of what was removed: in the database, its log, and both indexes; with `scrub` or without."""
+        """Purge removed data from the database, its log and both indexes, with or without `scrub`."""
         with self.database.write(user_id) as cursor:
             cursor.run("drop_unused_vectors")
         self.database.checkpoint()
@@ -454,9 +454,9 @@ class SqliteStore(BaseStore):
 
 
 def _keep_private(folder: Path) -> None:
-    """A folder that was there before may be open to others: what a library keeps of files in it is not."""
+    """Make subfolders private, because an existing library folder may be open to others."""
     for name in ("index", FOLDER, INCOMING):
         path = folder / name
-        with suppress(OSError):  # somebody else's, or not to be written
+        with suppress(OSError):  # another user's, or read-only
             if path.is_dir() and path.stat().st_mode & 0o077:
                 path.chmod(0o700)

@@ -1,4 +1,4 @@
-"""One search's picture of a tenant's library."""
+"""The view of one search on a tenant's library."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from footnotes.store.views import Symbols
 from footnotes.types import Filter
 
 MOST_DEFINITIONS = 50
-"""A name that is defined more often than that tells little."""
+"""The most definitions of a name to return: more of them say little."""
 
 
 class SqliteSearchView(LegsView):
-    """Bound to what was served when the search began, and to one picture of each index.
+    """Bound to the state when the search began, and to one view of each index.
 
-    A step that replaces what is served shows in `is_current`, asked after everything was read: the caller
-    then begins again. Indexes may hold chunks that are not served, of a version to come or of one that went.
+    If versions are replaced, `is_current` returns False when asked after all reads, and the caller starts again.
+    Indexes may contain unpublished chunks, of a next or of a removed version.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class SqliteSearchView(LegsView):
         return f"{self._generation.pk if self._generation else 0}/{self._seq}"
 
     def is_current(self) -> bool:
-        """Whether what was read is still what is served: versions may have been replaced, or the generation."""
+        """Return whether the results are still current: versions or the generation may have been replaced."""
         if self._trial:
             return True
         with self._database.read(self._user_id) as cursor:
@@ -80,9 +80,9 @@ class SqliteSearchView(LegsView):
         return now == ((self._generation.pk, self._served.epoch) if self._generation else (None, 0))
 
     def allowed(self, where: Filter) -> Allowed:
-        """The keys a filter lets through. The tenant is always part of it, and cannot be named in it."""
+        """Return the keys that pass a filter. The tenant is always part of it, and a filter cannot name it."""
         if self._generation is None:
-            compile_filter(where, self._user_id, 1)  # a wrong filter is an error in an empty library too
+            compile_filter(where, self._user_id, 1)  # an invalid filter raises in an empty library too
             return Allowed(np.zeros(0, dtype=np.int64))
         generation = self._generation.pk
 
@@ -91,7 +91,7 @@ class SqliteSearchView(LegsView):
                 return np.sort(cursor.keys("allowed_keys", where, generation=generation))
 
         keys = self._database.remembered(f"{self._user_id}\x1f{generation}\x1f{where!r}", read)
-        # What an index knows of documents is as old as the index: where it lags, the keys decide.
+        # Facets in an index are as old as the index, so only keys are used if it lags.
         settled = not self._served.staged and self._served.visible == self._served.last == self._seq
         return Allowed(keys, facet_groups(where) if settled else ())
 
@@ -145,24 +145,24 @@ class SqliteSearchView(LegsView):
         return None if index is None else index.vectors(keys)
 
     def _only_served(self, index: LexicalLeg | DenseLeg, search: Callable[[int], Found], limit: int) -> Found:
-        """The best chunks that are served: as many more are asked for as it takes to get over those that are not."""
+        """Return the best published chunks; ask for more results until enough of them are published."""
         if self._holds_no_other(index):
             return search(limit)
-        asked = limit
+        count = limit
         while True:
-            found = search(asked)
+            found = search(count)
             live = self._live(found.keys)
-            kept = [pair for pair in zip(found.keys, found.scores, strict=True) if pair[0] in live][:limit]
-            if len(kept) == limit or len(found.keys) < asked:
-                return Found([key for key, _ in kept], [score for _, score in kept])
-            asked *= 4
+            pairs = [pair for pair in zip(found.keys, found.scores, strict=True) if pair[0] in live][:limit]
+            if len(pairs) == limit or len(found.keys) < count:
+                return Found([key for key, _ in pairs], [score for _, score in pairs])
+            count *= 4
 
     def _holds_no_other(self, index: LexicalLeg | DenseLeg) -> bool:
-        """Whether an index holds nothing but chunks that are served."""
+        """Return whether an index contains only published chunks."""
         return not self._served.staged and getattr(index, "position", None) == self._served.last
 
     def _live(self, keys: Sequence[int]) -> set[int]:
-        """Those of given chunks that are served."""
+        """Return the published chunks among given ones."""
         if self._generation is None or not keys:
             return set()
         with self._database.read(self._user_id) as cursor:
@@ -170,7 +170,7 @@ class SqliteSearchView(LegsView):
 
     @contextmanager
     def _distrusting(self, leg: str) -> Iterator[None]:
-        """An index that breaks while it is searched fails its leg, and is made again for the next search."""
+        """Turn damage found by a search into a failure of its leg, and mark the index for a rebuild."""
         try:
             yield
         except IndexDamaged as damage:
@@ -199,6 +199,6 @@ class SqliteSearchView(LegsView):
     def hits(self, keys: Sequence[int]) -> list[StoredHit]:
         if self._generation is None or not keys:
             return []
-        # One statement is one picture of the database; only a chunk longer than two pieces needs another.
+        # One statement reads one state of the database; only a chunk longer than two pieces needs another statement.
         with self._database.read(self._user_id) as cursor:
             return chunks.hits(cursor, self._generation.pk, keys)

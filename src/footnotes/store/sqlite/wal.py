@@ -1,8 +1,8 @@
-"""Looks at a write-ahead log before SQLite reads it: SQLite ends at the first frame that is damaged, and says nothing.
+"""Checks a write-ahead log before SQLite reads it, because SQLite silently stops at the first damaged frame.
 
 The format is that of https://www.sqlite.org/fileformat2.html#walformat. Every commit is synced before the next one is
-written. So a damaged frame at the very end may be a commit that a power cut tore, which nobody was told of; one that
-whole later commits follow was on the disk before, and everything after it would be lost.
+written. So a damaged frame at the very end may be an unacknowledged commit torn by a power cut. But if complete later
+commits follow, the frame was intact on disk before, and SQLite would lose everything after it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MAGIC = {0x377F0682: "<", 0x377F0683: ">"}
 
 
 def lost_from(path: Path) -> int | None:
-    """The number of the damaged frame after which commits would be lost; None where none would be."""
+    """Return the number of the damaged frame after which commits would be lost; None if none would be."""
     content = path.read_bytes() if path.exists() else b""
     if len(content) < _HEADER.size:
         return None
@@ -40,7 +40,7 @@ def lost_from(path: Path) -> int | None:
 
 
 def _has_commits(content: bytes, page_size: int, salts: tuple[int, ...] | None) -> bool:
-    """Whether a commit ends among the frames, and frames of a later one follow it."""
+    """Return whether a commit ends in the frames and frames of a later one follow."""
     start = _HEADER.size if salts is None else 0
     ended = False
     for committed, theirs in _frames(content, start, page_size):
@@ -62,9 +62,9 @@ def _frames(content: bytes, start: int, page_size: int) -> Iterator[tuple[bool, 
 
 
 def _checksum(content: bytes, start: tuple[int, int], order: str) -> tuple[int, int]:
-    """SQLite's own: for each pair of words x, y first a += x + b, then b += y + a, modulo 2³².
+    """Compute SQLite's checksum: for each pair of words x, y first a += x + b, then b += y + a, modulo 2³².
 
-    That is linear in the words and in the sums before: what each adds to the result is known in advance.
+    It is linear in the words and the initial sums, so their coefficients can be computed in advance.
     """
     words = np.frombuffer(content, dtype=f"{order}u4").astype(np.uint32)
     before, first, second = _weights(len(words) // 2)
@@ -77,8 +77,8 @@ def _checksum(content: bytes, start: tuple[int, int], order: str) -> tuple[int, 
 
 @cache
 def _weights(pairs: int) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32]]:
-    """How the sums before, and each word, count in both sums after so many pairs."""
-    (a, b), (c, d) = (1, 0), (0, 1)  # the step of one pair to the power of how many follow
+    """Return the coefficients of the initial sums and of each word in both sums after so many pairs."""
+    (a, b), (c, d) = (1, 0), (0, 1)  # the step of one pair, to the power of the number of pairs that follow
     first, second = np.zeros(2 * pairs, dtype=np.uint32), np.zeros(2 * pairs, dtype=np.uint32)
     for pair in range(pairs - 1, -1, -1):
         first[2 * pair : 2 * pair + 2] = ((a + b) & 0xFFFFFFFF, b)

@@ -1,7 +1,7 @@
-"""What BM25 needs to know of a tenant's words while a vector database serves the lexical leg.
+"""Term statistics for BM25 while a vector database serves the lexical leg.
 
-Counted here, by tenant: a database that counts for itself counts over all tenants of a collection, and scores would
-tell one of them how rare a word is among the others.
+They are counted here, per tenant. A database's own counts span all tenants of a collection, so its scores would tell
+one tenant how rare a word is among the others.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from footnotes.store.weights import FIELDS, Averages, averages_of, lengths_of, p
 CHUNKS = -1
 _LENGTHS = tuple(range(-2, -2 - len(FIELDS), -1))
 GROWN, MOVED = 2.0, 0.1
-"""Weights are made again when a library has doubled since, and the average length has moved by a tenth."""
+"""Weights are recomputed when a library has doubled and the mean length has moved by a tenth."""
 
 
 def averages(cursor: Cursor, generation: int) -> Averages | None:
-    """The averages a generation is weighed by; None where nothing was measured yet."""
+    """Return the averages that weight a generation's terms; None if not measured yet."""
     row = cursor.one("word_averages", generation=generation)
     return None if row is None else Averages(**{field: row[field] for field in FIELDS})
 
 
 def measure(cursor: Cursor, generation: int, terms: Sequence[Terms]) -> None:
-    """Take the averages of the first chunks there are."""
+    """Measure the averages of the first chunks."""
     if terms:
         found = averages_of([lengths_of(each) for each in terms])
         cursor.run("put_word_averages", generation=generation, **asdict(found), chunks=len(terms))
 
 
 def measure_again(cursor: Cursor, generation: int) -> bool:
-    """Take the averages again where it is due: then all weights are to be made again. Says whether it was."""
+    """Measure the averages again if due; then all weights must be recomputed. Return whether it was due."""
     before = cursor.one("word_averages", generation=generation)
     counted = counts(cursor, generation, [CHUNKS, *_LENGTHS])
     chunks = counted.get(CHUNKS, 0)
@@ -50,13 +50,13 @@ def measure_again(cursor: Cursor, generation: int) -> bool:
 
 
 def counts(cursor: Cursor, generation: int, places: Iterable[int]) -> dict[int, int]:
-    """In how many chunks the terms at some places stand; those in none are left out."""
+    """Return the number of chunks with the terms at given places, without zeros."""
     rows = cursor.all("word_counts", generation=generation, places=list(places))
     return {row["place"]: row["chunks"] for row in rows}
 
 
 def put(cursor: Cursor, generation: int, documents: Mapping[int, Sequence[Terms]]) -> None:
-    """Count documents as they are now, in place of what they were before. Doing it twice changes nothing."""
+    """Replace the counts of documents with their current ones. Safe to repeat."""
     added: Counter[int] = Counter()
     for document, terms in documents.items():
         where = {"generation": generation, "document": document}
@@ -76,7 +76,7 @@ def put(cursor: Cursor, generation: int, documents: Mapping[int, Sequence[Terms]
 
 
 def _count(terms: Sequence[Terms]) -> Counter[int]:
-    """What the chunks of a document add, by place."""
+    """Count the terms in the chunks of a document, by place."""
     counted: Counter[int] = Counter({CHUNKS: len(terms)})
     for each in terms:
         counted.update({place(field, term) for field in FIELDS for term in getattr(each, field)})

@@ -1,1 +1,1 @@
-"""What every store must hold, in parts. `footnotes.testing.store_suite` puts them together."""
+"""The guarantees of every store, in parts. `footnotes.testing.store_suite` combines them."""

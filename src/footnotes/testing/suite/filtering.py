@@ -105,14 +105,14 @@ def flattened(number: int) -> dict[str, list[Any]]:
         else:
             fields[key] = value if isinstance(value, list) else [value]
     for name, key in TESTED_AS.items():
-        listed = LISTS[number].get(name)
-        texts = [one for one in (listed if isinstance(listed, list) else [listed]) if isinstance(one, str)]
+        values = LISTS[number].get(name)
+        texts = [one for one in (values if isinstance(values, list) else [values]) if isinstance(one, str)]
         fields[key] = [*fields.get(key, []), *(_Listed(text) for text in texts)]
     return fields
 
 
 class _Listed(str):
-    """A text of a chunk's list: it is compared only as text, and has no order."""
+    """A text in a chunk's list: compared only as text, without an order."""
 
 
 class _Lists:

@@ -22,10 +22,10 @@ class StoreHarness:
 
     def open(self, user: str = "local", *, embedder: HashingEmbedder | None = None, **settings: object) -> Library:
         """A tenant's library, with an embedder that needs no model."""
-        chosen = {"embedder": "hashing", **self.settings, **settings, "user": user}
+        options = {"embedder": "hashing", **self.settings, **settings, "user": user}
         if embedder is None:
-            return footnotes.open(self.folder, **chosen)
-        return Library(self.folder, settings=load(self.folder, **chosen), embedder=embedder)
+            return footnotes.open(self.folder, **options)
+        return Library(self.folder, settings=load(self.folder, **options), embedder=embedder)
 
     def residue(self, canary: str) -> list[str]:
         """Find files and tables that contain a word, in any stored form."""

@@ -42,7 +42,7 @@ class IndexUnderTest:
     beyond_repair: ClassVar[tuple[str, ...]] = ()
     """Damages that only its owner can repair, with `remake`."""
     writer: ClassVar[str] = ""
-    """The class whose `apply` takes changes in, as `module:Class`."""
+    """The class whose `apply` applies changes, as `module:Class`."""
     in_small_steps: ClassVar[dict[str, Any]] = {}
     """Settings that apply changes one by one."""
 
@@ -55,19 +55,19 @@ class IndexUnderTest:
     # ── to be implemented by the author of an index
 
     def stop(self) -> None:
-        """Take it away. The library is closed, unless the index is a server."""
+        """Make it unreachable. The library is closed, unless the index is a server."""
         raise NotImplementedError
 
     def start(self) -> None:
-        """Restore it."""
+        """Make it reachable again."""
         raise NotImplementedError
 
     def damages(self) -> dict[str, Callable[[], None]]:
-        """Ways to damage it, by name; `verify` detects all of them. The library is closed."""
+        """Return ways to damage it, by name; `verify` detects all of them. The library is closed."""
         raise NotImplementedError
 
     def remake(self) -> None:
-        """The owner's repair if no one else can help, as `verify` advises."""
+        """Repair it as its owner would, as `verify` advises if nothing else helps."""
         raise NotImplementedError
 
     def forge(self, key: int, like: int) -> None:
@@ -83,7 +83,7 @@ class IndexUnderTest:
         raise NotImplementedError
 
     def go_back(self, copy: bool) -> None:
-        """Copy only the truth, or restore it. The library is closed."""
+        """Copy only the store, or restore the copy. The library is closed."""
         raise NotImplementedError
 
     def hasten(self, patch: pytest.MonkeyPatch) -> None:
@@ -96,10 +96,10 @@ class IndexUnderTest:
     def close(self) -> None:
         """Stop everything, and restore what is unreachable."""
 
-    # ── the truth
+    # ── the store's data
 
     def truth(self, library: Library) -> dict[int, tuple[str, Vector | None]]:
-        """Every chunk the store serves, of whichever tenant and generation: its id and its vector, by key."""
+        """Return the id and vector of every published chunk of any tenant and generation, by key."""
         store: Any = library._store
         if store.kind == "sqlite":
             rows = store.database.reader.execute(_SQLITE).fetchall()

@@ -151,9 +151,9 @@ class SameSet:
     @staticmethod
     def _check_written(index: IndexUnderTest, library: Library, oracle: Oracle) -> None:
         sizes = set()
-        for written in _WRITTEN:
-            expected = oracle.passing(as_filter(written))
-            assert everything(library, index.leg, written) == expected, written
+        for text in _WRITTEN:
+            expected = oracle.passing(as_filter(text))
+            assert everything(library, index.leg, text) == expected, text
             sizes.add(len(expected))
         assert len(sizes) > 15, "the filters of this test must tell things apart"
 

@@ -79,19 +79,19 @@ def questions() -> list[str]:
 
 
 def _share(hits: tuple[Hit, ...], scores: Mapping[str, float], equal: float) -> float:
-    """How many of the best were found; one that is as good as the last of them counts."""
+    """Return the share of the best that was found; a score equal to the last of them counts."""
     best = sorted(scores.values(), reverse=True)[:BEST]
     good = [hit for hit in hits if scores.get(hit.chunk_id, -9.0) >= best[-1] - equal * abs(best[-1])]
     return len(good) / len(best)
 
 
 def _check_order(hits: tuple[Hit, ...], scores: Mapping[str, float], leg: str) -> None:
-    """Hits are in the order of their exact scores, which are those shown."""
+    """Check that hits are in the order of their exact scores, and that these are shown."""
     assert all(hit.chunk_id in scores for hit in hits), "found what the filter does not let through"
-    shown = [getattr(hit.scores, leg).score for hit in hits]
-    assert shown == sorted(shown, reverse=True)
+    leg_scores = [getattr(hit.scores, leg).score for hit in hits]
+    assert leg_scores == sorted(leg_scores, reverse=True)
     found = [scores[hit.chunk_id] for hit in hits]
-    assert shown == pytest.approx(found, rel=_EQUAL[leg], abs=_EQUAL["dense"])
+    assert leg_scores == pytest.approx(found, rel=_EQUAL[leg], abs=_EQUAL["dense"])
 
 
 # ── exact
@@ -112,21 +112,21 @@ def _by_vectors(index: IndexUnderTest, library: Library) -> Callable[[str], dict
 
 def _by_words(library: Library) -> Callable[[str], dict[str, float]]:
     """BM25 of every chunk, from its own terms; each field has its own statistics."""
-    counted: dict[str, dict[str, Counter[str]]] = {field: {} for field in FIELD_WEIGHTS}
+    counts_by_field: dict[str, dict[str, Counter[str]]] = {field: {} for field in FIELD_WEIGHTS}
     for document in library.documents():
         for chunk in library.chunks(document.id):
             about: dict[str, Any] = {"headings": chunk.headings, "prefix": chunk.prefix, "metadata": chunk.metadata}
             terms = chunk_terms(chunk.text, title=document.title, filename=document.filename, **about)
-            for field, chunks in counted.items():
+            for field, chunks in counts_by_field.items():
                 chunks[chunk.id] = Counter(getattr(terms, field))
-    fields = {field: _Field(chunks) for field, chunks in counted.items()}
+    fields = {field: _Field(chunks) for field, chunks in counts_by_field.items()}
 
     def exact(question: str) -> dict[str, float]:
         scores: dict[str, float] = {}
-        for term, said in Counter(analyze_question(question)).items():
+        for term, count in Counter(analyze_question(question)).items():
             for name, field in fields.items():
                 for chunk, score in field.scores(term):
-                    scores[chunk] = scores.get(chunk, 0.0) + FIELD_WEIGHTS[name] * said * score
+                    scores[chunk] = scores.get(chunk, 0.0) + FIELD_WEIGHTS[name] * count * score
         return scores
 
     return exact

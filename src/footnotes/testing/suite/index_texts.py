@@ -28,11 +28,11 @@ _SYLLABLES = ["ba", "ke", "li", "mo", "nu", "ra", "se", "ti", "vo", "zu"]
 _WORDS = 1_500
 
 
-def text_of(number: int, *, said: str = "") -> str:
-    """Two sections in Markdown, under headings that several documents share."""
+def text_of(number: int, *, extra: str = "") -> str:
+    """Return two sections in Markdown, under headings that several documents share."""
     first, second = f"Part {number % 3}", f"Part {number % 5 + 3}"
     return (
-        f"# Book {number % 4}\n\n## {first}\n\n{_sentence(2 * number)}{said}\n\n"
+        f"# Book {number % 4}\n\n## {first}\n\n{_sentence(2 * number)}{extra}\n\n"
         f"## {second}\n\n{_sentence(2 * number + 1)}\n"
     )
 
@@ -49,26 +49,27 @@ def fill(library: Library, folder: Path, *, documents: int = DOCUMENTS) -> None:
         for number in range(place, documents, len(COLLECTIONS)):
             paths.append(folder / f"{number}.md")
             paths[-1].write_text(text_of(number), encoding="utf-8")
-        added = library.add(*paths, collection=collection, metadata=_said)
+        added = library.add(*paths, collection=collection, metadata=_metadata_of)
         assert {one.status for one in added} == {"ready"}, added
 
 
-def _said(path: Path) -> Metadata:
-    said: Mapping[str, Any] = SAID[int(path.stem) % len(SAID)]
-    return dict(said)
+def _metadata_of(path: Path) -> Metadata:
+    metadata: Mapping[str, Any] = SAID[int(path.stem) % len(SAID)]
+    return dict(metadata)
 
 
 def put(library: Library, number: int, **options: Any) -> str:
     """One document; returns its id."""
     added = library.add_text(
-        text_of(number, said=options.pop("said", "")), **{"filename": f"{number}.md", "source": f"s{number}", **options}
+        text_of(number, extra=options.pop("extra", "")),
+        **{"filename": f"{number}.md", "source": f"s{number}", **options},
     )
     assert added.document_id is not None, added
     return added.document_id
 
 
 def with_pages(pages: int = 4) -> bytes:
-    """A PDF, a sentence on each page."""
+    """Return a PDF with a sentence on each page."""
     from fpdf import FPDF
 
     pdf = FPDF()
@@ -81,14 +82,14 @@ def with_pages(pages: int = 4) -> bytes:
 
 @lru_cache(maxsize=1)
 def vocabulary() -> list[str]:
-    """Words like no other, the frequent ones first."""
+    """Return invented words, the frequent ones first."""
     rng = random.Random(1)
     words = {"".join(rng.choices(_SYLLABLES, k=4)) for _ in range(2 * _WORDS)}
     return sorted(words)[:_WORDS]
 
 
 def lines(count: int, *, seed: int, words: int = 12) -> list[str]:
-    """Lines of words, a few of them frequent and most rare, as in every text."""
+    """Return lines of words, a few frequent and most rare, as in natural text."""
     rng, known = random.Random(seed), vocabulary()
     weights = [1 / (place + 3) for place in range(len(known))]
     return [" ".join(rng.choices(known, weights, k=rng.randint(words - 4, words + 4))) for _ in range(count)]

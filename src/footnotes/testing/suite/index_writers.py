@@ -1,4 +1,4 @@
-"""Several who write at once, and one who dies while an index catches up."""
+"""Several concurrent writers, and one that dies while an index catches up."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ class Writers:
                 assert all(hit.text.strip() in texts[hit.filename] for hit in found.hits)
                 seen.update({hit.filename for hit in found.hits})
                 time.sleep(0.02)
-            said = [process.communicate(timeout=60)[1].decode() for process in running]
-            assert [process.returncode for process in running] == [0, 0], said
+            outputs = [process.communicate(timeout=60)[1].decode() for process in running]
+            assert [process.returncode for process in running] == [0, 0], outputs
             check_whole(index, library)
             assert len(library.documents()) == 1 + 2 * 4
         assert seen["0.md"], "searches must have found something meanwhile"
@@ -86,7 +86,7 @@ class Writers:
         with index.open(**settings) as library:
             for number in range(3, 7):
                 put(library, number)
-            put(library, 1, said=" Another text.")
+            put(library, 1, extra=" Another text.")
             library.delete(next(document.id for document in library.documents() if document.filename == "0.md"))
         index.start()
         code = harness.interpreter_lines() + _DIE.format(writer=index.writer, after=after)

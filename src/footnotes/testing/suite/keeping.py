@@ -1,4 +1,4 @@
-"""Documents come, are read, replaced and removed."""
+"""Documents are added, read, replaced and removed."""
 
 from __future__ import annotations
 
@@ -39,11 +39,13 @@ class Keeping:
         with harness.open() as library:
             added = library.add_text(HANDBOOK, filename="handbook.md", metadata={"year": 2020})
             document = library.document(str(added.document_id))
-            said = {"mime": "text/markdown", "checksum": document.file_hash}
-            told = [chunk.metadata for chunk in library.chunks(document.id)]
-            told += [hit.metadata for hit in library.search("paid leave").hits]
-            assert {document.created_at <= str(each["ingested_at"]) <= document.updated_at for each in told} == {True}
-            assert len(told) > 1 and all(said.items() <= dict(metadata).items() for metadata in told), told
+            expected = {"mime": "text/markdown", "checksum": document.file_hash}
+            entries = [chunk.metadata for chunk in library.chunks(document.id)]
+            entries += [hit.metadata for hit in library.search("paid leave").hits]
+            assert {document.created_at <= str(each["ingested_at"]) <= document.updated_at for each in entries} == {
+                True
+            }
+            assert len(entries) > 1 and all(expected.items() <= dict(metadata).items() for metadata in entries), entries
             assert library.documents(where={"checksum": document.file_hash}) == [document]
             own = library.add_text(TRAVEL, filename="travel.md", metadata={"checksum": "of another tool"})
             (hit, *_) = library.search("travel", where={"filename": "travel.md"}).hits
@@ -162,13 +164,13 @@ class Keeping:
         file.write_text("The original of a note.")
         with harness.open(keep_originals=True) as library:
             (added,) = library.add(file)
-            kept = library.original(str(added.document_id))
-            assert kept.read_bytes() == file.read_bytes() and kept.name != file.name
+            original = library.original(str(added.document_id))
+            assert original.read_bytes() == file.read_bytes() and original.name != file.name
             assert library.verify().checked["originals"] == 1
             file.write_text("Another text in the same file.")
             library.add(file)
             assert library.original(str(added.document_id)).read_bytes() == file.read_bytes()
-            assert not kept.exists()
+            assert not original.exists()
             library.delete(str(added.document_id))
             assert not list((harness.folder / "files").rglob("*")) and library.verify().ok
 
@@ -203,13 +205,13 @@ class Keeping:
             assert found["chunker_options"] == {"size": 640}
 
 
-# Promise F: after delete returns, never found and never cited; after compaction no byte of it anywhere.
+# Promise F: after delete returns, a document is never found or cited; after compaction no byte of it remains.
 
 
 CANARY = "zebrafinchquagga"
 
 
-def _filled(library: Library, folder: Path) -> str:
+def _fill(library: Library, folder: Path) -> str:
     for number in range(5):
         library.add_text(f"An ordinary text number {number} that stays.", filename=f"{number}.txt")
     file = folder / f"{CANARY}.md"
@@ -223,7 +225,7 @@ class Removal:
 
     def test_nothing_is_left_after_delete_and_compaction(self, harness: StoreHarness, tmp_path: Path) -> None:
         with harness.open(keep_originals=True) as library:
-            document = _filled(library, tmp_path)
+            document = _fill(library, tmp_path)
             assert harness.residue(CANARY), "the canary must be there to begin with"
             library.delete(document)
             for mode in ("lexical", "dense", "hybrid"):

@@ -136,6 +136,6 @@ class Ranking:
             library.settle()
             questions = ["red apples on trees", "apples in snake_case on trees", "Apple.trees()", "iPhone trees"]
             now = [library.search(question).hits for question in questions]
-            monkeypatch.setattr(retriever, "asked_names", lambda question: ())
+            monkeypatch.setattr(retriever, "find_names", lambda question: ())
             assert [library.search(question).hits for question in questions] == now
             assert all(hit.scores.boost == 0 and not hit.scores.reason for hits in now for hit in hits)

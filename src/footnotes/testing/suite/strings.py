@@ -23,7 +23,7 @@ ODD = {
 
 
 class Strings:
-    """No text, name or value does anything but be itself."""
+    """No text, name or value is ever interpreted as anything else."""
 
     @pytest.mark.parametrize("name", sorted(ODD))
     def test_an_odd_text_is_kept_and_found(self, harness: StoreHarness, name: str) -> None:
@@ -40,8 +40,8 @@ class Strings:
     def test_odd_names_and_metadata(self, harness: StoreHarness) -> None:
         with harness.open() as library:
             for number, (name, text) in enumerate(ODD.items()):
-                said: Metadata = {name: text[:200], f"key {text[:50]}": number, "nested": {"value": text[:50]}}
-                added = library.add_text(f"Plain text {number}.", filename=f"{text[:40]}.txt", metadata=said)
+                metadata: Metadata = {name: text[:200], f"key {text[:50]}": number, "nested": {"value": text[:50]}}
+                added = library.add_text(f"Plain text {number}.", filename=f"{text[:40]}.txt", metadata=metadata)
                 document = library.document(str(added.document_id))
                 assert document.metadata[name] == text[:200] and document.metadata["nested"] == {"value": text[:50]}
                 assert document.filename.endswith(".txt")
@@ -49,8 +49,8 @@ class Strings:
 
     def test_a_nul_is_replaced_or_kept_but_never_an_end(self, harness: StoreHarness) -> None:
         with harness.open() as library:
-            said: Metadata = {"key\x00": "be\x00fore", "list": ["\x00"]}
-            added = library.add_text("before\x00after zebra", filename="nul\x00.txt", metadata=said)
+            metadata: Metadata = {"key\x00": "be\x00fore", "list": ["\x00"]}
+            added = library.add_text("before\x00after zebra", filename="nul\x00.txt", metadata=metadata)
             text = library.text(str(added.document_id))
             assert len(text) == len("before\x00after zebra") and text.endswith("after zebra")
             (hit,) = library.search("zebra").hits
@@ -68,7 +68,7 @@ class Strings:
                     assert error.code in ("invalid_input", "query_empty", "filter_invalid")
 
     def test_a_chunk_of_many_thousand_different_words(self, harness: StoreHarness) -> None:
-        """More terms than an index entry may have: it is found by most of them, and nothing fails."""
+        """More terms than an index entry may have: most of them find it, and nothing fails."""
         with harness.open(chunker="window", chunker_options={"size": 100_000, "overlap": 0}) as library:
             words = [f"term{number:06d}xyz" for number in range(12_000)]
             added = library.add_text(" ".join(words), filename="many.txt")
@@ -80,11 +80,18 @@ class Strings:
         deep: JsonValue = 1
         for _ in range(50):
             deep = {"in": deep}
-        said: Metadata = {"large": 2**60, "small": 1e-300, "negative": -1, "flag": True, "nothing": None, "deep": deep}
+        metadata: Metadata = {
+            "large": 2**60,
+            "small": 1e-300,
+            "negative": -1,
+            "flag": True,
+            "nothing": None,
+            "deep": deep,
+        }
         with harness.open() as library:
-            added = library.add_text(TRAVEL, filename="a.txt", metadata=said)
-            kept = library.document(str(added.document_id)).metadata
-            assert {key: kept[key] for key in said} == said
+            added = library.add_text(TRAVEL, filename="a.txt", metadata=metadata)
+            stored = library.document(str(added.document_id)).metadata
+            assert {key: stored[key] for key in metadata} == metadata
             assert library.documents(where="large>1000000") and library.documents(where="negative<0")
 
 

@@ -43,9 +43,9 @@ class Tenants(RuleBasedStateMachine):
     def delete(self, tenant: int, pick: int) -> None:
         name = self.names[tenant]
         if ids := sorted(self.oracle[name]):
-            chosen = ids[pick % len(ids)]
-            self.libraries[name].delete(chosen)
-            del self.oracle[name][chosen]
+            chunk_id = ids[pick % len(ids)]
+            self.libraries[name].delete(chunk_id)
+            del self.oracle[name][chunk_id]
 
     @rule(tenant=st.integers(0, 2), other=st.integers(0, 2))
     def foreign_ids_do_not_exist(self, tenant: int, other: int) -> None:
@@ -83,7 +83,7 @@ class Tenants(RuleBasedStateMachine):
         for name, library in self.libraries.items():
             for mode in ("lexical", "dense"):
                 hits = library.search("shared words", limit=100, mode=mode).hits
-                # Near-identical texts are shown once, so a subset that is never empty is the most to check.
+                # Near-identical texts are shown once, so only a subset that is never empty can be checked.
                 assert {hit.document_id for hit in hits} <= set(self.oracle[name])
                 assert bool(hits) == bool(self.oracle[name])
             assert {document.id for document in library.documents()} == set(self.oracle[name])
@@ -127,26 +127,26 @@ class Tenancy:
     def test_conversations_are_kept_for_their_tenant_and_end_with_what_they_quote(self, harness: StoreHarness) -> None:
         with harness.open("ada") as ada, harness.open("ben") as ben:
             added = ada.add_text(TRAVEL, filename="a.txt")
-            kept, place = ada.conversations, ("c1", 1)
+            conversations, place = ada.conversations, ("c1", 1)
             new = NewTurn("Who may TRAVEL?\x00", {"deep": True}, "holder", owner="key", most=2)
-            assert kept.ask("ada", "c1", new, begins=True) == 1
-            assert kept.note("ada", place, "holder", "So far", [])
-            assert not kept.note("ada", place, "somebody else", "not theirs", [])
+            assert conversations.ask("ada", "c1", new, begins=True) == 1
+            assert conversations.note("ada", place, "holder", "So far", [])
+            assert not conversations.note("ada", place, "somebody else", "not theirs", [])
             end = TurnEnd("done", "So far and on", {"citations": [{"quote": "x"}]}, None, [str(added.document_id)])
-            kept.end("ada", place, "holder", end)
-            kept.rate("ada", "c1", 1, "up", "good")
-            (turn,) = kept.turns("ada", "c1")
+            conversations.end("ada", place, "holder", end)
+            conversations.rate("ada", "c1", 1, "up", "good")
+            (turn,) = conversations.turns("ada", "c1")
             assert (turn.state, turn.text, turn.rating, turn.request) == ("done", "So far and on", "up", {"deep": True})
             assert turn.answer == {"citations": [{"quote": "x"}]}
-            assert [one.id for one in kept.all("ada", sought="who may travel")] == ["c1"]
+            assert [one.id for one in conversations.all("ada", sought="who may travel")] == ["c1"]
             assert ben.conversations.all("ben") == [] and ben.conversations.turns("ben", "c1") == []
             with pytest.raises(NotFound):
                 ben.conversations.delete("ben", "c1")
             ada.delete(str(added.document_id))
-            (turn,) = kept.turns("ada", "c1")
+            (turn,) = conversations.turns("ada", "c1")
             assert (turn.state, turn.text, turn.answer, turn.rating) == ("forgotten", "", None, "up")
-            kept.delete("ada", "c1")
-            assert kept.all("ada") == []
+            conversations.delete("ada", "c1")
+            assert conversations.all("ada") == []
 
     def test_what_models_said_is_remembered_for_every_machine_and_for_no_other_tenant(
         self, harness: StoreHarness

@@ -1,4 +1,4 @@
-"""Many at once: threads, processes, and a writer that dies in the middle."""
+"""Concurrent threads and processes, and a writer that dies in the middle."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ class Together:
         code = harness.interpreter_lines(lock_seconds=240.0) + _ADD  # each waits for the others
         words = [sys.executable, "-c", code, TRAVEL]
         running = [subprocess.Popen([*words, f"p{n}-"], stdout=subprocess.PIPE, text=True) for n in range(3)]  # noqa: S603
-        said = [json.loads(process.communicate(timeout=300)[0]) for process in running]
-        results = [tuple(item) for one in said for item in one]
+        outputs = [json.loads(process.communicate(timeout=300)[0]) for process in running]
+        results = [tuple(item) for one in outputs for item in one]
         assert len({document for document, _, _ in results}) == 1
         assert [status for _, status, _ in results].count("ready") == 1
-        assert sum(one[-1][2] for one in said) == 1  # texts embedded, by all of them together
+        assert sum(one[-1][2] for one in outputs) == 1  # texts embedded, by all of them together
         with harness.open() as library:
             assert len(library.documents()) == 1 and library.verify().ok
 

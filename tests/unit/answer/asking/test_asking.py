@@ -469,5 +469,5 @@ def test_the_speaker_of_a_chat_is_named_outside_the_quote(tmp_path: Path) -> Non
     with Library(tmp_path / "library", settings=Settings(), embedder=HashingEmbedder()) as library:
         library.add_text(chat, filename="chat.txt")
         answer = checked(library, library.ask("How much does the repair of the printer cost?"))
-    assert "Ben: The repair costs eighty euros." in answer.answer
+    assert "[Ben, 10:02] The repair costs eighty euros." in answer.answer
     assert any(each.quote == "The repair costs eighty euros." for each in answer.citations)

@@ -27,6 +27,7 @@ def test_only_words_no_document_has_are_corrected() -> None:
         == "what is dependency injection"
     )
     assert corrected("is Quarkus easy", texts, lambda term: float(term in known)) == "is Quarkus easy"
+    assert corrected("why shouldn't it", ["it should"], lambda term: 0.0) == "why shouldn't it"
 
 
 def test_a_misspelled_question_is_answered_and_says_what_was_searched_for(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-/** The text of an answer with its footnotes: drawn block by block, so that what has settled stays where it is. */
+/** The text of an answer with its footnotes, drawn block by block, so that finished blocks do not move. */
 
 import { element } from "./dom.js";
 import { t } from "./language.js";
@@ -26,7 +26,7 @@ import { placeOf, shortened } from "./words.js";
 
 const WHY_UNSUPPORTED = t("Nothing in your documents supports this sentence.");
 const WHY_UNCERTAIN = t("It is not certain that the quoted words support this sentence: read them.");
-/** For whoever does not see the dots under a sentence. */
+/** For screen readers, which do not show the dots under a sentence. */
 const said = (words) => element("span", { class: "unseen aside" }, words);
 const SAID_UNSUPPORTED = t(" (not supported by your documents) ");
 const SAID_UNCERTAIN = t(" (not certain) ");
@@ -48,7 +48,7 @@ export class AnswerText {
    * @param {string} text
    * @param {Citation[]} citations
    * @param {[number, number][]} unsupported
-   * @param {[number, number][]} uncertain those with a footnote on which the checks do not agree
+   * @param {[number, number][]} uncertain those with a footnote on which the checks disagree
    */
   draw(text, citations, unsupported, uncertain = []) {
     const unit = unitsOf(text);
@@ -78,7 +78,7 @@ export class AnswerText {
     decorate(block, ownMarks, ownDoubts, this.onOpen);
     const place = before ? before.nodes[0] : null;
     for (const node of block.nodes) {
-      if (node instanceof HTMLElement) node.dir = "auto"; // an answer runs as its own words do
+      if (node instanceof HTMLElement) node.dir = "auto"; // an answer has its own text direction
       this.holder.insertBefore(node, place);
     }
     if (before) closePopover();
@@ -87,7 +87,7 @@ export class AnswerText {
   }
 }
 
-/** A span in units, without the white space it ends in. */
+/** A span in UTF-16 units, without trailing white space. */
 function span(text, unit, [start, end]) {
   const from = unit(start);
   const upTo = unit(end);
@@ -112,7 +112,7 @@ function decorate(block, marks, doubts, onOpen) {
   }
 }
 
-/** The superscript after the sentence; several at one place stand in the order of their numbers. */
+/** The superscript after a sentence; several at one place are in the order of their numbers. */
 function insertReference(block, mark, onOpen) {
   const last = lastBefore(block.pieces, mark.end);
   if (!last) return;
@@ -132,12 +132,12 @@ function reference(citation, onOpen) {
     citation.marker,
   );
   const opens = (event) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey) return false; // the passage in a tab or a window of its own
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return false; // open the passage in a new tab or window
     event.preventDefault();
     onOpen(citation, link);
     return true;
   };
-  // By the keyboard the reader is entered; by the pointer the eyes are there already. A screen reader clicks without a pointer.
+  // By keyboard the focus moves into the reader; by pointer the eyes are there. Screen readers click without one.
   link.addEventListener("keydown", (event) => event.key === "Enter" && opens(event) && panel.enter());
   link.addEventListener("click", (event) => opens(event) && event.detail === 0 && panel.enter());
   explains(link, () => quoteCard(citation));
@@ -151,7 +151,7 @@ export function quoteCard(citation) {
   ];
 }
 
-/** One citation a marker, in the order of the markers: several sentences may share a footnote. */
+/** One citation per marker, in order: several sentences may share a footnote. */
 export function distinct(citations) {
   const byMarker = new Map();
   for (const citation of citations) if (!byMarker.has(citation.marker)) byMarker.set(citation.marker, citation);

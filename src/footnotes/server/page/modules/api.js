@@ -1,4 +1,4 @@
-/** The server, as functions. Errors have its one shape: a code, a cause, a remedy. */
+/** Functions for the server's API. All errors have one shape: a code, a cause, a remedy. */
 
 import { state } from "./state.js";
 import { t } from "./language.js";
@@ -21,14 +21,14 @@ export function isAbort(error) {
   return error instanceof DOMException && error.name === "AbortError";
 }
 
-/** The key of this tab. It is kept for the tab alone and never sent anywhere but to this server. */
+/** The key of this tab. It is stored for the tab only, and sent only to this server. */
 export const key = {
   get: () => sessionStorage.getItem(KEY) || "",
   set: (value) => sessionStorage.setItem(KEY, value),
   forget: () => sessionStorage.removeItem(KEY),
 };
 
-/** Called when the server wants a key; set by the page. */
+/** Called when the server requires a key; set by the page. */
 let wantsKey = () => {};
 export function onUnauthorized(action) {
   wantsKey = action;
@@ -40,7 +40,7 @@ export function keyHeaders() {
 }
 
 /**
- * A request, or an ApiError.
+ * Send a request; throws an ApiError on failure.
  * @param {string} path
  * @param {{method?: string, body?: any, accept?: string, signal?: AbortSignal, keepalive?: boolean}} [options]
  */
@@ -99,12 +99,12 @@ export async function remove(path, { keepalive = false } = {}) {
   return (await send(path, { method: "DELETE", keepalive })).json();
 }
 
-/** A picture or file as a blob: an <img> of its own could not send the key. */
+/** Fetch a picture or file as a blob, because an <img> element cannot send the key. */
 export async function getBlob(path, signal) {
   return (await send(path, { accept: "*/*", signal })).blob();
 }
 
-/** Save what is at an address under a name. */
+/** Save the content of an address under a name. */
 export async function saveFile(path, name) {
   const address = URL.createObjectURL(await getBlob(path));
   const anchor = document.createElement("a");
@@ -120,7 +120,7 @@ export function download(document_) {
 }
 
 /**
- * Hand files over in one form, with progress of the bytes; `fetch` cannot tell how much was sent.
+ * Upload files in one form and report the progress; `fetch` cannot tell how many bytes were sent.
  * @param {{file: File, path: string}[]} files
  * @param {string | null} collection
  * @param {(share: number) => void} onProgress

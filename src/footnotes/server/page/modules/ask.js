@@ -1,4 +1,4 @@
-/** The conversation: the place to ask, the turns, and the way from one footnote to the next. */
+/** The conversation: the question field, the turns, and navigation between footnotes. */
 
 import { announce, button, element, fill, icon } from "./dom.js";
 import { getJson } from "./api.js";
@@ -27,9 +27,9 @@ export class AskView {
   #turns = [];
   /** @type {{turn: Turn, marker: number} | null} the footnote whose source is open */
   #open = null;
-  /** The conversation that is open; nothing before the first question. */
+  /** The open conversation; none before the first question. */
   conversation = "";
-  /** Whether one was asked for that is not there. */
+  /** Whether the requested conversation was not found. */
   lost = false;
 
   /**
@@ -115,12 +115,12 @@ export class AskView {
       announce(t("The answer is still being written. Stop it first, or wait."));
       return undefined;
     }
-    if (state.status && state.documents() === 0 && !state.isScoped) { // a scope names what the counts may not know yet
+    if (state.status && state.documents() === 0 && !state.isScoped) { // its documents may not be counted yet
       announce(t("There are no documents to answer from yet. Add some first."));
       this.welcome?.querySelector("button")?.focus();
       return undefined;
     }
-    panel.close(); // what was open belongs to the answer before
+    panel.close(); // the panel shows an earlier answer
     const options = {
       filter: state.filter(),
       scopeWords: scopeWords(state.scope),
@@ -130,7 +130,7 @@ export class AskView {
     };
     const turn = this.#start(asked, options);
     this.input.value = "";
-    // The keys for footnotes work at once; `/` leads back.
+    // The keys for footnotes work at once; `/` returns to the field.
     turn.root.focus({ preventScroll: true });
     return undefined;
   }
@@ -151,7 +151,7 @@ export class AskView {
     return turn;
   }
 
-  /** Where the server keeps the next turn: known when it has answered for those before. */
+  /** Where the server stores the next turn: known after its responses to the earlier ones. */
   async #place(before, replaces) {
     await Promise.race([state.known, new Promise((resolve) => setTimeout(resolve, PATIENCE))]);
     if (!state.status?.keeps_conversations) return null;
@@ -169,7 +169,7 @@ export class AskView {
     if (id) history.replaceState(null, "", addressOf(id));
   }
 
-  /** Open a conversation as the server kept it, also in the middle of an answer. */
+  /** Open a stored conversation, even in the middle of an answer. */
   async show(id) {
     if (id === this.conversation) return;
     this.#clear();
@@ -187,7 +187,7 @@ export class AskView {
       this.#drawButtons();
       const last = this.#turns.at(-1);
       this.picker.value = last?.options.model || "";
-      if (last) state.setScope(scopeIn(last.options.filter)); // what is asked next is asked of the same
+      if (last) state.setScope(scopeIn(last.options.filter)); // the next question keeps the same scope
       last?.root.scrollIntoView({ block: "start" });
       document.title = `${found.conversation.title} · Footnotes`;
     } catch (error) {
@@ -200,7 +200,7 @@ export class AskView {
         element(
           "div",
           { class: "welcome" },
-          element("h1", {}, error.status === 404 ? t("This conversation is not here.") : t("It could not be read.")),
+          element("h1", {}, error.status === 404 ? t("This conversation does not exist.") : t("It could not be read.")),
           element("p", { class: "lead" }, `${sentence(error.message)} ${error.remedy}`),
           element("p", {}, button(t("New conversation"), { kind: "primary", onclick: () => this.restart() })),
         ),
@@ -248,19 +248,19 @@ export class AskView {
     this.#replace(turn, turn.question);
   }
 
-  /** Ask in the place of a turn; it goes, and what came after it. */
+  /** Ask again in place of a turn; it and the turns after it are removed. */
   #replace(turn, question) {
     const place = this.#turns.indexOf(turn);
     if (this.isAsking) this.stop();
     panel.close();
     for (const gone of this.#turns.splice(place)) gone.root.remove();
-    // Another model may be chosen before it is asked again.
+    // The user may choose another model before asking again.
     const options = { ...turn.options, model: this.picker.value };
     this.#start(question, options, turn.isWritten ? turn.options.kept.number : 0);
     this.focus();
   }
 
-  /** What was asked and answered before; broken answers are left out. */
+  /** Earlier questions and answers, without broken answers. */
   #history() {
     const done = this.#turns.filter((turn) => turn.state === "done" && turn.answer?.kind !== "nothing");
     return done
@@ -275,7 +275,7 @@ export class AskView {
     return this.#turns.at(-1)?.state === "asking";
   }
 
-  /** Copy the answer that is looked at, or the last one. */
+  /** Copy the answer in view, or the last one. */
   copy() {
     (this.#open?.turn || this.#turns.findLast((turn) => turn.text))?.copy();
   }
@@ -285,7 +285,7 @@ export class AskView {
     this.#drawButtons();
   }
 
-  /** A new conversation. One that is kept goes on without being looked at. */
+  /** Start a new conversation. A stored one continues in the background. */
   restart() {
     if (!this.conversation) this.stop();
     this.#clear();
@@ -321,8 +321,8 @@ export class AskView {
       onPrevious: place > 0 ? move(-1) : null,
       onNext: place < footnotes.length - 1 ? move(1) : null,
     });
-    closePopover(); // it would say the same over the text
-    // Where the panel lies over the text, the sentence must stay in sight.
+    closePopover(); // it would cover the text with the same words
+    // If the panel covers the text, the sentence must stay in sight.
     requestAnimationFrame(() => turn.referenceTo(citation.marker)?.scrollIntoView({ block: "nearest" }));
   }
 
@@ -341,7 +341,7 @@ export class AskView {
     turn?.select(marker);
   }
 
-  /** The next or the previous footnote: of the open one's answer, or of the last answer that has any. */
+  /** The next or previous footnote of the open one's answer, or of the last answer that has any. */
   step(direction) {
     const turn = this.#open?.turn || this.#turns.findLast((one) => one.citations.length > 0);
     if (!turn) return;
@@ -373,7 +373,7 @@ export class AskView {
         "span",
         { class: "chip" },
         element("span", { class: "clip" }, words),
-        element("button", { type: "button", "aria-label": t("Not only {name}", { name: words }), onclick: clear }, icon("close")),
+        element("button", { type: "button", "aria-label": t("Remove the limit to {name}", { name: words }), onclick: clear }, icon("close")),
       );
     const many = documents.length > MOST_NAMES;
     fill(
@@ -387,7 +387,7 @@ export class AskView {
     this.input.placeholder = state.isScoped ? t("Ask {name}", { name: scopeName(state.scope) }) : t("Ask your documents");
   }
 
-  /** The names of documents have come, or changed. */
+  /** Documents were named or renamed. */
   #rename() {
     for (const turn of this.#turns) turn.drawScope(scopeWords(scopeIn(turn.options.filter)));
     const scope = renamed(state.scope);

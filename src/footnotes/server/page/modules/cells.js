@@ -1,8 +1,8 @@
-/** Rows of tables as they stand in texts. */
+/** Rows of tables in texts. */
 
 /**
- * The cells of a row. Canonical text parts them by ` | ` and keeps no space at its ends, so that a stroke there is an
- * empty cell; Markdown frames the row by strokes.
+ * The cells of a row. Canonical text separates them by ` | ` and has no space at its ends, so a stroke there is an
+ * empty cell; Markdown frames the row with strokes.
  * @param {string} row
  * @param {boolean} isFramed
  */

@@ -1,4 +1,4 @@
-/** What may be done with documents: rename, move, tag, reindex, and delete with ten seconds to think better of it. */
+/** Actions on documents: rename, move, tag, reindex, and delete with ten seconds to undo it. */
 
 import { announce, button, element, showDialog } from "./dom.js";
 import { patchJson, remove } from "./api.js";
@@ -17,7 +17,7 @@ import { shortened } from "./words.js";
 const AT_ONCE = 4;
 const path = (found) => `/v1/documents/${encodeURIComponent(found.id)}`;
 
-/** Hide documents at once, delete them when the time to undo is over. @param {Some[]} found */
+/** Hide documents at once, and delete them when the time to undo is over. @param {Some[]} found */
 export function deleteDocuments(found, onUndo = () => {}) {
   const ids = found.map((one) => one.id);
   const scope = state.scope;
@@ -37,7 +37,7 @@ export function deleteDocuments(found, onUndo = () => {}) {
   });
 }
 
-/** Do something for each, a few at a time. Returns the first failure. */
+/** Run an action for each document, a few at a time. Returns the first failure. */
 async function each(found, action) {
   const waiting = [...found];
   let failure = null;
@@ -85,7 +85,7 @@ export function moveDocuments(found) {
       element("label", { for: "new-collection" }, t("To the collection")),
       field,
       element("datalist", { id: "move-names" }, names.map((name) => element("option", { value: name }))),
-      element("p", { class: "small soft" }, t("One that is not there is made.")),
+      element("p", { class: "small soft" }, t("A new name creates a collection.")),
     ],
     t("Move"),
     () => moveTo(found, field.value.trim()),
@@ -102,7 +102,7 @@ export function tagDocuments(found) {
   const field = element("input", { id: "tags", class: "wide", maxlength: "1000", value: shared.join(", ") });
   ask(
     t("Tags of {documents}", { documents: count(found.length, "document") }),
-    [element("label", { for: "tags" }, t("Tags, with commas between them")), field],
+    [element("label", { for: "tags" }, t("Tags, separated by commas")), field],
     t("Save"),
     () => {
       const tags = [...new Set(field.value.split(",").map((tag) => tag.trim()).filter(Boolean))];

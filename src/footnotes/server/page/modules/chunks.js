@@ -1,4 +1,4 @@
-/** How a document was cut: its chunks drawn over its text, with what they share. */
+/** The chunks of a document, drawn over its text with their overlaps. */
 
 import { button, element, fill } from "./dom.js";
 import { getJson, isAbort } from "./api.js";
@@ -29,7 +29,7 @@ export async function chunkViewer(found, holder, signal) {
         next_offset: next,
       } = await getJson(`${path}/chunks?limit=${AT_ONCE}&offset=${offset}`, signal);
       const shared = chunks.some((chunk, index) => index > 0 && chunk.start < chunks[index - 1].end);
-      said.textContent = [t("{chunks}, each found as a whole.", { chunks: count(total, "chunk") }), shared && t("Tinted words belong to two.")].filter(Boolean).join(" ");
+      said.textContent = [t("{chunks}, each found as a whole.", { chunks: count(total, "chunk") }), shared && t("Tinted words belong to two chunks.")].filter(Boolean).join(" ");
       if (chunks.length > 0) {
         const start = Math.min(...chunks.map((chunk) => chunk.start));
         const end = Math.max(...chunks.map((chunk) => chunk.end));
@@ -69,7 +69,7 @@ function drawChunk(chunk, text, base, before) {
     chunk.prefix &&
       element(
         "p",
-        { class: "chunk-prefix", title: t("Embedded and indexed with the text, never mixed into it") },
+        { class: "chunk-prefix", title: t("Embedded and indexed with the text, but not part of it") },
         chunk.prefix.trim(),
       ),
     element(

@@ -1,4 +1,4 @@
-/** To the clipboard, and where there is none, shown to be copied by hand. */
+/** Copies to the clipboard, or shows the text to be copied by hand if there is no clipboard. */
 
 import { announce } from "./dom.js";
 import { t } from "./language.js";
@@ -6,8 +6,8 @@ import { t } from "./language.js";
 const SHOWN = 2000;
 
 /**
- * @param {HTMLElement | null} origin a button whose words say that it was done
- * @param {{text: string, rich?: string, said: string, title: string}} what `rich` is HTML, made of elements
+ * @param {HTMLElement | null} origin a button that reports success
+ * @param {{text: string, rich?: string, said: string, title: string}} what `rich` is HTML, built from elements
  */
 export async function copyTo(origin, { text, rich = "", said, title }) {
   try {

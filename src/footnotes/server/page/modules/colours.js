@@ -1,6 +1,6 @@
 /**
- * Source in colours: comments, strings and the words most languages keep for themselves. A guess that is
- * good enough to read by, made of spans of text alone.
+ * Syntax colours: comments, strings and words that most languages reserve. Only a guess, but good enough to read
+ * by, and it only creates spans of text.
  */
 
 const HASHED = /python|ruby|shell|x-sh|perl|yaml|toml|makefile|x-r$|elixir|cmake|dockerfile|powershell/;

@@ -1,4 +1,4 @@
-/** Connect a model: provider, address, key, test, choose. Nothing to edit, nothing to restart. */
+/** Connects a model: provider, address, key, test, choose. No file to edit, no restart. */
 
 import { announce, button, element, fill, nextId, showDialog } from "./dom.js";
 import { getJson, postJson } from "./api.js";
@@ -44,7 +44,7 @@ class ConnectForm {
     this.rows = {
       address: field(t("Address"), this.address),
       path: field(t("File"), this.path),
-      key: field(t("Key"), this.key, t("It goes to this server alone, is kept encrypted and never shown again. $OPENAI_API_KEY names a variable of the server instead.")),
+      key: field(t("Key"), this.key, t("It is sent only to this server, stored encrypted and never shown again. $OPENAI_API_KEY names a variable of the server instead.")),
       model: field(t("Model"), this.model),
     };
     this.save = button(t("Connect"), { kind: "primary", type: "submit" });
@@ -87,7 +87,7 @@ class ConnectForm {
     this.result.textContent = "";
   }
 
-  /** What else answers on this machine: one click fills the form. */
+  /** Other models on this machine: one click fills the form. */
   async look() {
     const { servers } = await getJson("/v1/models/connections/found").catch(() => ({ servers: [] }));
     this.found.hidden = servers.length === 0;
@@ -119,7 +119,7 @@ class ConnectForm {
     };
   }
 
-  /** The key itself, or the variable of the server that holds it. */
+  /** The key itself, or the name of a variable on the server that contains it. */
   #givenKey() {
     const given = this.rows.key.hidden ? "" : this.key.value.trim();
     return given.startsWith("$") ? { key: "", key_env: given.slice(1) } : { key: given, key_env: "" };

@@ -1,4 +1,4 @@
-/** The conversations that are kept: found, opened, renamed, deleted. */
+/** Stored conversations: find, open, rename, delete. */
 
 import { announce, button, element, fill, nextId, settled } from "./dom.js";
 import { getJson, patchJson, remove } from "./api.js";
@@ -9,7 +9,7 @@ import { t } from "./language.js";
 
 const SHOWN = 100;
 
-/** A name nobody else has: the address of a conversation is known before the server has heard of it. */
+/** A random unique name, so a conversation has an address before the server knows it. */
 export function newConversationId() {
   return [...crypto.getRandomValues(new Uint8Array(8))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
@@ -69,17 +69,17 @@ export class ConversationList {
       if (!sought) this.search.hidden = this.#rows.length < 6;
       this.#draw();
     } catch {
-      this.loaded = false; // tried again with the next status
+      this.loaded = false; // retry with the next status
     }
   }
 
-  /** @param {string} id the conversation that is open, or nothing */
+  /** @param {string} id the open conversation, or "" */
   mark(id) {
     this.#current = id;
     this.#draw();
   }
 
-  /** Those that are known, to be gone to by name. */
+  /** The known conversations, to be found by name. */
   entries() {
     return this.#rows.map((row) => ({ words: row.title, action: () => (location.hash = addressOf(row.id)) }));
   }
@@ -87,7 +87,7 @@ export class ConversationList {
   #draw() {
     const rows = this.#rows.filter((row) => !this.#hidden.has(row.id));
     this.none.hidden = rows.length > 0;
-    this.none.textContent = this.search.value.trim() ? t("None with these words") : t("None yet");
+    this.none.textContent = this.search.value.trim() ? t("No match") : t("None yet");
     const held = this.list.contains(document.activeElement) ? document.activeElement?.id : "";
     fill(
       this.list,

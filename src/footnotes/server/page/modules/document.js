@@ -1,4 +1,4 @@
-/** One document: what was extracted from it, how it was cut, and what may be done with it. */
+/** One document: its extraction, its chunks, and the actions on it. */
 
 import { button, choice, element, fill } from "./dom.js";
 import { download, getJson, isAbort } from "./api.js";
@@ -14,7 +14,7 @@ import { state } from "./state.js";
 import { count, figure, t } from "./language.js";
 import { bytes, day, moment, stateWords } from "./words.js";
 
-/** Open a document to be read; `span` is shown and marked. */
+/** Open a document; shows and marks `span`. */
 export async function showDocument(id, { origin = null, span = null } = {}) {
   const body = element("div", { class: "panel-body", tabindex: "0", role: "region", "aria-label": t("Document") });
   const signal = panel.show({ title: "…", body, origin, label: t("Document") });
@@ -70,7 +70,7 @@ async function read(found, origin, span) {
   }
 }
 
-/** Who wrote to whom, of a message. */
+/** Sender and recipients of a message. */
 function mailHead(found) {
   if (!/^(message\/rfc822|application\/vnd.ms-outlook)/.test(found.mime)) return null;
   const { author, to, cc, date, created } = found.metadata;
@@ -78,7 +78,7 @@ function mailHead(found) {
   return element("div", { class: "mail-head" }, facts(rows.map(([name, value]) => [name, Array.isArray(value) ? value.join(", ") : value])));
 }
 
-/** What was extracted, and how it was cut. */
+/** The extraction and the chunks. */
 function details(found, origin) {
   const content = element("div", { class: "document-content" });
   const body = element("div", { class: "panel-body", tabindex: "0", role: "region", "aria-label": found.filename });
@@ -94,14 +94,14 @@ function details(found, origin) {
   const back = found.characters > 0 && button(t("Read"), { kind: "quiet", onclick: () => read(found, origin, null) });
   fill(
     body,
-    element("div", { class: "document-actions" }, back, choice(t("What is shown"), views), actions(found)),
+    element("div", { class: "document-actions" }, back, choice(t("View"), views), actions(found)),
     content,
   );
   fill(content, report(found));
 }
 
 function actions(found) {
-  const narrow = button(t("Ask this one"), {
+  const narrow = button(t("Ask about this document"), {
     kind: "quiet",
     onclick: () => (
       state.setScope({ documents: [{ id: found.id, filename: found.filename }] }),
@@ -118,18 +118,18 @@ function actions(found) {
   );
 }
 
-/** The extraction report, as a list of what is known. */
+/** The extraction report, as a list of facts. */
 function report(found) {
   const rows = [
     [t("State"), stateWords(found.status)],
     [t("Collection"), found.collection],
-    [t("Kind"), found.mime],
+    [t("Type"), found.mime],
     [t("Size"), bytes(found.bytes)],
     [t("Characters"), figure(found.characters)],
     [t("Pages"), found.pages],
     [t("Chunks"), figure(found.chunks)],
-    [t("Vectors by"), found.embedding_model && t("{model}, {number} dimensions", { model: found.embedding_model, number: found.embedding_dim })],
-    [t("Came from"), found.source.replace(/^upload:/, "")],
+    [t("Embedding model"), found.embedding_model && t("{model}, {number} dimensions", { model: found.embedding_model, number: found.embedding_dim })],
+    [t("Source"), found.source.replace(/^upload:/, "")],
     [t("Added"), day(found.created_at)],
     [t("Version"), found.version > 1 ? found.version : null],
     ...Object.entries(found.metadata).map(([name, value]) => [

@@ -1,6 +1,6 @@
 /**
- * All documents as short rows, newest first, fetched once and again when the library has changed. Ten thousand of them
- * are some hundred kilobytes; lists draw what is looked at, and sort and filter without asking the server.
+ * All documents as short rows, newest first, fetched once and again when the library changes. Ten thousand rows are
+ * some hundred kilobytes. Lists draw only visible rows, and sort and filter without the server.
  */
 
 import { getJson } from "./api.js";
@@ -85,7 +85,7 @@ class Catalogue extends EventTarget {
       this.isLoaded = true;
       this.changed();
     } catch {
-      // asked again with the next status
+      // retry with the next status
     }
     this.#loading = false;
     if (this.#stale) this.load();

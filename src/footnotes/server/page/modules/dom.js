@@ -1,6 +1,6 @@
 /**
- * Elements without HTML strings. Whatever is given as a child is text or a node, so that nothing a document or a model
- * says can become markup.
+ * Builds elements without HTML strings. Children are texts or nodes, so nothing in a document or from a model can
+ * become markup.
  */
 
 import { t } from "./language.js";
@@ -10,8 +10,8 @@ const SVG = "http://www.w3.org/2000/svg";
 /**
  * @template {keyof HTMLElementTagNameMap} Name
  * @param {Name} name
- * @param {Record<string, any>} [attributes] `on…` adds a listener, `class` and the rest set attributes; null leaves one out
- * @param {...any} children texts, numbers, nodes, lists of them; null and false are left out
+ * @param {Record<string, any>} [attributes] `on…` adds a listener, `class` and others set attributes; null is skipped
+ * @param {...any} children texts, numbers, nodes, lists of them; null and false are skipped
  * @returns {HTMLElementTagNameMap[Name]}
  */
 export function element(name, attributes = {}, ...children) {
@@ -50,7 +50,7 @@ function append(made, children) {
   }
 }
 
-/** Put other children into an element. */
+/** Replace the children of an element. */
 export function fill(parent, ...children) {
   parent.replaceChildren();
   append(parent, children);
@@ -58,9 +58,9 @@ export function fill(parent, ...children) {
 }
 
 /**
- * Put other children into an element somebody may be at: what has the focus keeps it, and nothing scrolls.
+ * Replace the children of an element in use: the focus stays, and nothing scrolls.
  * @param {HTMLElement} parent
- * @param {() => any[]} make makes them, perhaps of what stands there now
+ * @param {() => any[]} make makes them, perhaps from the current ones
  */
 export function refill(parent, make) {
   const held = parent.contains(document.activeElement) ? /** @type {HTMLElement} */ (document.activeElement) : null;
@@ -113,7 +113,7 @@ export function icon(name) {
 }
 
 /**
- * A button with a picture and words, or a picture alone when the words are only its label.
+ * A button with a picture and words, or only a picture, whose label are the words.
  * @param {string} words
  * @param {Record<string, any>} [options] picture, only, kind; the rest are attributes
  */
@@ -129,7 +129,7 @@ export function button(words, { picture = null, only = false, kind = "", ...attr
 }
 
 /**
- * Buttons of which one holds at a time; the first does at the beginning.
+ * Buttons of which one is active at a time, at first the first one.
  * @param {string} label
  * @param {Record<string, () => void>} actions by their words
  */
@@ -146,13 +146,13 @@ export function choice(label, actions) {
   return element("div", { class: "choice", role: "group", "aria-label": label }, buttons);
 }
 
-/** Say something to screen readers, once, when they have time. */
+/** Announce something to screen readers, politely. */
 export function announce(text) {
   const live = document.getElementById("live");
   if (live) live.textContent = text;
 }
 
-/** A dialog that closes with Escape, gives the focus back, and leaves nothing behind. */
+/** A dialog that closes with Escape, restores the focus, and is then removed. */
 export function showDialog(title, content, actions = [], { closable = true, className = "" } = {}) {
   const heading = element("h2", { id: `dialog-${nextId()}` }, title);
   const dialog = element(
@@ -170,7 +170,7 @@ export function showDialog(title, content, actions = [], { closable = true, clas
 }
 
 /**
- * Ask before something that cannot be undone.
+ * Ask before an action that cannot be undone.
  * @returns {Promise<boolean>}
  */
 export function confirmed(title, text, words) {
@@ -189,7 +189,7 @@ export function nextId() {
   return ids;
 }
 
-/** Run a function at most once in a while, at the end of it. */
+/** Debounce a function: run it once, when calls have stopped for a while. */
 export function settled(wait, action) {
   let timer = 0;
   return (...given) => {

@@ -1,6 +1,6 @@
 /**
- * Server-sent events read from a response body. EventSource cannot send a key, nor POST; this follows the same rules for
- * the lines: CR, LF or CRLF end one, also across the borders of network packets, and an event counts only with the empty
+ * Reads server-sent events from a response body, because EventSource can send neither a key nor POST. The rules for
+ * lines are the same: CR, LF or CRLF end a line, even across network packets, and an event counts only with the empty
  * line after it.
  */
 
@@ -19,7 +19,7 @@ export class EventParser {
    */
   push(text) {
     let piece = text;
-    // The LF of a CRLF whose CR ended the piece before.
+    // The LF of a CRLF whose CR ended the last piece.
     if (this.#afterReturn && piece.startsWith("\n")) piece = piece.slice(1);
     if (text) this.#afterReturn = text.endsWith("\r");
     const lines = (this.#pending + piece).split(/\r\n|\r|\n/);
@@ -48,7 +48,7 @@ export class EventParser {
 }
 
 /**
- * The events of a response as they come. Ends with the stream; throws what `fetch` throws when it breaks.
+ * Yield the events of a response as they arrive. Ends with the stream; throws what `fetch` throws if it breaks.
  * @param {Response} response
  * @returns {AsyncGenerator<{name: string, data: any}>}
  */
@@ -66,7 +66,7 @@ export async function* eventsOf(response) {
       }
     }
   } finally {
-    // Whoever stops listening ends the work on the server too.
+    // When the reader stops, the server's work ends too.
     if (!done) reader.cancel().catch(() => {});
   }
 }

@@ -1,4 +1,4 @@
-/** Names and values, as a list; what has no value is left out. */
+/** A list of names and values; empty values are skipped. */
 
 import { element } from "./dom.js";
 

@@ -1,4 +1,4 @@
-/** The words of a question that the server reads as filters: see docs/reference/filters.md. */
+/** The filter words in a question, as the server parses them: see docs/reference/filters.md. */
 
 const WORD =
   /(?<!\S)(?:layer|symbol|imports|path|type|language|entry_point|section):(?:"[^"\n]+"|[^\s"]\S*)(?!\S)/g;

@@ -1,4 +1,4 @@
-/** The sources the server follows: folders, sites, repositories, each with its last run. */
+/** Followed sources: folders, sites, repositories, each with its last run. */
 
 import { announce, button, element, refill, settled } from "./dom.js";
 import { getJson, postJson, remove } from "./api.js";
@@ -17,18 +17,18 @@ export class Followed {
     this.list = element("ul", { class: "jobs" });
     this.root = element("details", { class: "followed", hidden: true }, (this.summary = element("summary")), this.list);
     state.on("sources", () => ((this.root.open = true), this.show()));
-    // A run that ends brings documents.
+    // A run that ends may have added documents.
     state.on("documents", settled(1000, () => this.root.hidden || this.show()));
   }
 
-  /** Called when the library comes to the front. */
+  /** Called when the library view is shown. */
   async show() {
     try {
       const { sources, may_follow: mayFollow } = await getJson("/v1/sources");
       this.#sources = sources;
       this.#mayFollow = mayFollow;
     } catch {
-      this.#sources = []; // a server may follow none
+      this.#sources = []; // a server may not support sources
     }
     this.#draw();
   }
@@ -51,7 +51,7 @@ export class Followed {
         element("span", { class: "clip grow", title: source.address }, source.address),
         state.may("write") && button(t("Read now"), { picture: "again", kind: "quiet", onclick: () => readNow(source) }),
         this.#mayFollow &&
-          button(t("Follow {name} no more", { name: source.address }), { picture: "bin", only: true, kind: "quiet", onclick: () => this.#drop(source) }),
+          button(t("Stop following {name}", { name: source.address }), { picture: "bin", only: true, kind: "quiet", onclick: () => this.#drop(source) }),
       ),
       element("p", { class: "small soft" }, [source.collection, said, ...counts.map(([name, number]) => `${name} ${figure(number)}`)].join(" · ")),
       source.error && element("p", { class: "cause" }, element("strong", { class: "failure" }, `${source.error.message}. `), source.error.remedy),
@@ -62,7 +62,7 @@ export class Followed {
     const before = this.#sources;
     this.#sources = before.filter((one) => one !== source);
     this.#draw();
-    withUndo(t("{name} is followed no more. What it gave stays.", { name: source.address }), {
+    withUndo(t("Stopped following {name}. Its documents stay.", { name: source.address }), {
       undo: () => ((this.#sources = before), this.#draw()),
       send: (leaving) => remove(`/v1/sources/${encodeURIComponent(source.id)}`, { keepalive: leaving }).catch(() => this.show()),
     });

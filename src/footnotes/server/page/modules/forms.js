@@ -1,4 +1,4 @@
-/** Forms of the library: an address to fetch, a collection, a new index. */
+/** Forms of the library: fetch an address, create a collection, reindex. */
 
 import { announce, button, confirmed, element, showDialog } from "./dom.js";
 import { postJson, putJson, remove } from "./api.js";
@@ -7,9 +7,9 @@ import { state } from "./state.js";
 import { refreshStatus } from "./status.js";
 import { count, t } from "./language.js";
 
-/** A path of the server, of whatever system. */
+/** A path on the server, on any system. */
 const PATH = /^([/~]|[A-Za-z]:[\\/])/;
-/** Seconds between two readings of an address. */
+/** Seconds between two fetches of an address. */
 const OFTEN = [
   [0, t("once")],
   [3_600, t("every hour")],
@@ -42,7 +42,7 @@ export function addAddress() {
       state.may("admin") && [
         element("label", { for: "often" }, t("Read it")),
         often,
-        element("p", { class: "small soft" }, t("One that is read again and again may also be a folder of the server, or a repository (git+https).")),
+        element("p", { class: "small soft" }, t("If it is read repeatedly, it may also be a folder of the server or a repository (git+https).")),
       ],
     ],
     t("Add"),
@@ -58,22 +58,22 @@ export function addAddress() {
   );
 }
 
-/** Let the server read an address from now on, again and again. */
+/** Let the server fetch an address regularly from now on. */
 async function follow(given, every) {
   const address = PATH.test(given) ? `folder:${given}` : given;
   const made = await postJson("/v1/sources", { address, every, ...(state.collection ? { collection: state.collection } : {}) });
   state.changed("sources");
-  announce(t("{name} is followed from now on.", { name: made.address }));
+  announce(t("Now following {name}.", { name: made.address }));
 }
 
 export function reindex() {
   const chosen = state.collection;
   const words = chosen
-    ? t("Every document of “{name}” is cut and embedded again.", { name: chosen })
-    : t("Every document is cut and embedded again.");
+    ? t("Every document of “{name}” is chunked and embedded again.", { name: chosen })
+    : t("Every document is chunked and embedded again.");
   ask(
     t("Reindex"),
-    [element("p", {}, `${words} ${t("The library answers from what it has until the new index is complete.")}`)],
+    [element("p", {}, `${words} ${t("The library answers from the current index until the new one is complete.")}`)],
     t("Reindex"),
     async () => {
       jobs.take(await postJson("/v1/reindex", chosen ? { collection: chosen } : {}));
@@ -83,7 +83,7 @@ export function reindex() {
 
 const CHUNKERS = ["passages", "section", "sentence", "window", "rules", "semantic"];
 
-/** Make a collection, or choose how one is cut and answered; deleting it deletes its documents. */
+/** Create a collection, or change its chunker and prompt; deleting it deletes its documents. */
 export function editCollection() {
   const rows = state.status?.collections || [];
   const name = element("input", {
@@ -97,7 +97,7 @@ export function editCollection() {
   const chunker = element(
     "select",
     { id: "collection-chunker" },
-    element("option", { value: "" }, t("chosen by the kind of document")),
+    element("option", { value: "" }, t("chosen by the type of document")),
     CHUNKERS.map((one) => element("option", { value: one }, one)),
   );
   const prompt = element("textarea", { id: "collection-prompt", rows: "3", class: "wide", maxlength: "20000" });
@@ -121,7 +121,7 @@ export function editCollection() {
       { id: "collection-names" },
       rows.map((row) => element("option", { value: row.name })),
     ),
-    element("label", { for: "collection-chunker" }, t("Cut into chunks")),
+    element("label", { for: "collection-chunker" }, t("Chunker")),
     chunker,
     element("label", { for: "collection-prompt" }, t("Instructions for answers")),
     prompt,
@@ -148,7 +148,7 @@ async function deleteCollection(name) {
   if (
     !(await confirmed(
       t("Delete {documents}?", { documents: count(row.documents, "document") }),
-      t("Everything in “{name}” goes for good.", { name }),
+      t("Everything in “{name}” is deleted permanently.", { name }),
       t("Delete"),
     ))
   )
@@ -159,7 +159,7 @@ async function deleteCollection(name) {
   refreshStatus();
 }
 
-/** A form in a dialog; what goes wrong is said in it. */
+/** A form in a dialog, which shows errors. */
 export function ask(title, content, words, action) {
   const trouble = element("p", { class: "failure", role: "alert" });
   const form = element("form", { class: "stack", id: "dialog-form" }, content, trouble);

@@ -1,4 +1,4 @@
-/** How fusion ordered the hits, as a picture: words on the left, meaning on the right, the joined order between. */
+/** A picture of the fusion: lexical ranks on the left, dense ranks on the right, the fused order between them. */
 
 import { drawing, element, fill } from "./dom.js";
 import { score, shortened } from "./words.js";
@@ -6,16 +6,16 @@ import { t } from "./language.js";
 
 const ROW = 34;
 const TOP = 34;
-/** The picture is drawn for the room there is, not shrunk: its words stay readable on a phone. */
+/** Drawn for the available width instead of scaled down, so its words stay readable on a phone. */
 const SIZES = { wide: { width: 760, box: 196, letters: 24 }, narrow: { width: 430, box: 118, letters: 11 } };
 const NARROW_BELOW = 600;
-/** Drawn larger than this, its words would be larger than those around it. */
+/** Beyond this width its words would be larger than the text around it. */
 const LARGEST = 1.1;
 
 /**
- * @param {any} found the answer of a search
+ * @param {any} found the response of a search
  * @param {(index: number) => void} onPick
- * @param {number} room how wide it may be, in pixels
+ * @param {number} room the available width in pixels
  */
 export function inspector(found, onPick, room) {
   const { width, box, letters } = room < NARROW_BELOW ? SIZES.narrow : SIZES.wide;
@@ -51,7 +51,7 @@ export function inspector(found, onPick, room) {
   return element("div", { class: "inspector-box" }, element("div", { class: "inspector-scroll" }, svg), said);
 }
 
-/** In each leg, the row of every hit: by its rank there, closed up where ranks are missing. */
+/** The row of every hit in each leg, by rank, without gaps for missing ranks. */
 function placesOf(hits) {
   const order = (leg) => {
     const ranked = hits.map((hit, index) => [hit.scores[leg]?.rank, index]).filter(([rank]) => rank);
@@ -119,7 +119,7 @@ function node(hit, index, { box, letters }, x, row, rank, main) {
     },
     drawing("rect", { width: box, height: ROW - 7, rx: 5 }),
     drawing("text", { x: 10, y: 18, class: "inspector-rank" }, rank),
-    // A drawing of its own cuts what is too wide, whatever the face.
+    // An SVG of its own clips text that is too wide in any font.
     drawing("svg", { x: 32, width: box - 38, height: ROW - 7, overflow: "hidden" }, drawing("text", { y: 18 }, shortened(name, letters))),
   );
 }

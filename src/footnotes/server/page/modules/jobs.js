@@ -1,4 +1,4 @@
-/** Work behind the page: what is being taken in, what failed and why. Followed over one stream of events. */
+/** Background work: running and failed jobs, followed over one stream of events. */
 
 import { getJson, isAbort, postJson, remove, send } from "./api.js";
 import { announce } from "./dom.js";
@@ -30,7 +30,7 @@ class Jobs extends EventTarget {
     return [...this.#jobs.values()].filter((job) => job.state === "failed");
   }
 
-  /** Those that became ready while the page was open, newest first. */
+  /** Jobs that became ready while the page was open, newest first. */
   get finished() {
     return [...this.#jobs.values()].filter((job) => job.state === "ready" && job.seen).reverse();
   }
@@ -50,13 +50,13 @@ class Jobs extends EventTarget {
     if (wasBusy && this.unfinished.length === 0)
       announce(
         this.failed.length > 0
-          ? t("Everything is taken in, but for {failures}.", { failures: count(this.failed.length, "failure") })
-          : t("Everything is taken in."),
+          ? t("The documents are added, with {failures}.", { failures: count(this.failed.length, "failure") })
+          : t("All documents are added."),
       );
     this.#changed();
   }
 
-  /** A few drawings a second at most: a folder of a thousand files reports often. */
+  /** Limit drawing to a few times a second: a folder of a thousand files reports often. */
   #changed() {
     this.#frame ||= setTimeout(() => {
       this.#frame = 0;
@@ -68,7 +68,7 @@ class Jobs extends EventTarget {
     this.take(await postJson(`/v1/jobs/${job.id}/retry`));
   }
 
-  /** Give the password of a PDF; the job that failed gives way to a new one. */
+  /** Send the password of a PDF; a new job replaces the failed one. */
   async unlock(job, password) {
     const made = await postJson(`/v1/jobs/${job.id}/unlock`, { password });
     this.#jobs.delete(job.id);
@@ -86,7 +86,7 @@ class Jobs extends EventTarget {
     this.#changed();
   }
 
-  /** Follow the jobs as long as the page is open; a stream that ends is opened again, ever more slowly. */
+  /** Follow the jobs while the page is open; reopen a broken stream with growing delays. */
   async follow() {
     this.#abort.abort();
     this.#abort = new AbortController();
@@ -100,7 +100,7 @@ class Jobs extends EventTarget {
         for await (const event of eventsOf(response)) if (event.name === "job") this.take(event.data);
       } catch (error) {
         if (isAbort(error) || error.status === 401) return;
-        // A stream that broke off without a reason is a server that went away.
+        // A stream that ended without a reason means that the server is gone.
         if (!error.code) state.setOnline(false);
       }
       await new Promise((resolve) => setTimeout(resolve, wait));
@@ -108,7 +108,7 @@ class Jobs extends EventTarget {
     }
   }
 
-  /** What failed before, and what became of the work that was under way when the stream broke off. */
+  /** Load earlier failures, and the results of work that was running when the stream broke. */
   async #catchUp(signal) {
     const { jobs } = await getJson("/v1/jobs?state=failed&limit=200", signal);
     for (const job of jobs.reverse()) this.take(job);

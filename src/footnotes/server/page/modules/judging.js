@@ -1,4 +1,4 @@
-/** Up, down, and why: what people think of an answer. */
+/** Ratings of an answer: up or down, with a reason. */
 
 import { announce, button, element, fill } from "./dom.js";
 import { putJson } from "./api.js";
@@ -14,9 +14,9 @@ export function judging(path, now) {
   const save = async () => {
     try {
       await putJson(`${path}/rating`, { rating: now.rating, reason: now.reason });
-      announce(now.rating ? t("Thank you: your judgement is kept.") : t("Your judgement is taken back."));
+      announce(now.rating ? t("Thank you. Your rating is saved.") : t("Your rating is removed."));
     } catch (error) {
-      announce(t("It could not be kept: {reason}.", { reason: error.message }));
+      announce(t("It could not be saved: {reason}.", { reason: error.message }));
     }
   };
   const choose = (rating) => {

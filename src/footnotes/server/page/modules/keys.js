@@ -1,4 +1,4 @@
-/** Keys: who may do what. A key is shown once, when it is made. */
+/** API keys and their scopes. A key is shown once, when it is created. */
 
 import { button, confirmed, element, fill, showDialog } from "./dom.js";
 import { getJson, key, postJson, remove } from "./api.js";
@@ -12,7 +12,7 @@ export async function keysSection(holder) {
   const { keys } = await getJson("/v1/keys");
   const live = keys.filter((one) => one.live);
   const none =
-    t("There are no keys: this server answers this machine alone. From the first key on every request needs one.");
+    t("There are no keys: this server answers only this machine. Once there is a key, every request needs one.");
   fill(
     holder,
     element(
@@ -31,15 +31,15 @@ export async function keysSection(holder) {
   );
 }
 
-/** Without it nobody could let anybody in again. */
+/** Whether a key is the last admin: without it no one could create further keys. */
 function isLastAdmin(one, live) {
   return live.filter((each) => each.scopes.includes("admin")).every((each) => each === one);
 }
 
 function row(one, holder, isLast) {
-  const until = one.expires_at ? t("until {day}", { day: day(one.expires_at) }) : t("without end");
+  const until = one.expires_at ? t("until {day}", { day: day(one.expires_at) }) : t("no expiry");
   const revoke = async () => {
-    if (!(await confirmed(t("Revoke {name}?", { name: one.name || one.id }), t("Whoever uses it is refused at once."), t("Revoke")))) return;
+    if (!(await confirmed(t("Revoke {name}?", { name: one.name || one.id }), t("Requests with this key are refused at once."), t("Revoke")))) return;
     await remove(`/v1/keys/${encodeURIComponent(one.id)}`);
     await keysSection(holder);
   };
@@ -53,14 +53,14 @@ function row(one, holder, isLast) {
       element("span", { class: "soft" }, ` ${(one.scopes || []).join(", ")}, ${until}`),
     ),
     isLast
-      ? element("span", { class: "small soft" }, t("the only one that may administer"))
+      ? element("span", { class: "small soft" }, t("the only admin key"))
       : button(t("Revoke"), { kind: "quiet danger", onclick: revoke }),
   );
 }
 
 function create(holder, first) {
-  const name = element("input", { id: "key-name", maxlength: "200", class: "wide", placeholder: t("Whose it is") });
-  const days = element("input", { id: "key-days", type: "number", min: "1", max: "36500", placeholder: t("without end") });
+  const name = element("input", { id: "key-name", maxlength: "200", class: "wide", placeholder: t("Who uses it") });
+  const days = element("input", { id: "key-days", type: "number", min: "1", max: "36500", placeholder: t("no expiry") });
   // The first key locks the door: it must be one that can make others.
   const boxes = ["read", "write", "admin"].map((scope) =>
     element("input", {
@@ -85,16 +85,16 @@ function create(holder, first) {
     element(
       "fieldset",
       {},
-      element("legend", {}, t("May")),
+      element("legend", {}, t("Permissions")),
       boxes.map((box) => element("label", { class: "radio" }, box, box.value)),
     ),
-    element("label", { for: "key-days" }, t("Valid for days")),
+    element("label", { for: "key-days" }, t("Valid for (days)")),
     days,
     trouble,
   );
   const dialog = showDialog(t("New key"), form, [
     button(t("Cancel"), { onclick: () => dialog.close() }),
-    button(t("Make the key"), { kind: "primary", type: "submit", form: "key-form" }),
+    button(t("Create key"), { kind: "primary", type: "submit", form: "key-form" }),
   ]);
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
@@ -139,7 +139,7 @@ function showOnce(made, inUse) {
     element(
       "div",
       { class: "stack" },
-      element("p", {}, t("It is shown now and never again.")),
+      element("p", {}, t("It is shown only once. Copy it now.")),
       field,
       inUse && element("p", { class: "small soft" }, t("This tab uses it already.")),
     ),

@@ -1,15 +1,15 @@
 /**
- * The words of the page in the language of whoever reads it. English stands in the modules themselves; `words/*.json` has
- * the others by it. What has no translation is shown in English, and a test fails.
+ * The page's texts in the reader's language. The modules contain the English texts; `words/*.json` maps them to
+ * translations. A text without a translation is shown in English, and a test fails.
  */
 
-/** @type {Record<string, string>} each by its own name */
+/** @type {Record<string, string>} each in its own language */
 export const LANGUAGES = { en: "English", de: "Deutsch", fr: "Français", es: "Español", zh: "中文", ar: "العربية" };
 const KEY = "footnotes.language";
 
 export const language = document.documentElement.lang in LANGUAGES ? document.documentElement.lang : "en";
 
-/** @type {Record<string, string | Record<string, string>>} a text that counts has one for each plural */
+/** @type {Record<string, string | Record<string, string>>} a text with a number has one translation per plural form */
 const known = language === "en" ? {} : await wordsOf(language);
 const plurals = new Intl.PluralRules(language);
 const numbers = new Intl.NumberFormat(language);
@@ -18,12 +18,12 @@ async function wordsOf(name) {
   try {
     return await (await fetch(new URL(`words/${name}.json`, document.querySelector("link[rel=stylesheet]").href))).json();
   } catch {
-    return {}; // English is better than nothing
+    return {}; // fall back to English
   }
 }
 
 /**
- * A text in the language of the page.
+ * Translate a text to the language of the page.
  * @param {string} text in English; `{name}` stands for a value
  * @param {Record<string, any>} [values]
  */
@@ -48,7 +48,7 @@ export function figure(number) {
   return numbers.format(number);
 }
 
-/** Change the language; the page is loaded again, for its words are everywhere. */
+/** Change the language, and reload the page because its texts are everywhere. */
 export function chooseLanguage(name) {
   localStorage.setItem(KEY, name);
   location.reload();

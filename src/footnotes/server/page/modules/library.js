@@ -1,4 +1,4 @@
-/** The library: what is being taken in, and every document as a row to sort, filter, choose and open. */
+/** The library: running uploads, and every document as a row to sort, filter, select and open. */
 
 import { button, element, fill, settled } from "./dom.js";
 import { deleteDocuments, moveDocuments, reindexDocuments, renameDocument, tagDocuments } from "./changing.js";
@@ -52,7 +52,7 @@ export class LibraryView {
       "aria-label": t("Collection"),
       onchange: () => state.setScope({ collections: this.collection.value ? [this.collection.value] : [] }),
     });
-    this.bulk = element("div", { class: "bulk row", role: "group", "aria-label": t("What is chosen"), hidden: true });
+    this.bulk = element("div", { class: "bulk row", role: "group", "aria-label": t("Selected documents"), hidden: true });
     this.head = element("div", { class: "document-head" });
     this.list.root.prepend(this.head);
     this.empty = element("p", { class: "nothing", hidden: true });
@@ -77,7 +77,7 @@ export class LibraryView {
     this.#drawHead();
   }
 
-  /** Called when the view comes to the front. */
+  /** Called when the view is shown. */
   show() {
     this.followed.show();
   }
@@ -91,8 +91,8 @@ export class LibraryView {
     const { status } = state;
     const may = state.may("write");
     this.said.textContent = may
-      ? t("Drop files or folders anywhere on the page. Originals are kept; the same name again replaces a document.")
-      : t("This key may read. To add or delete, use one that may write.");
+      ? t("Drop files or folders anywhere on the page. Originals are kept. A file with the same name replaces a document.")
+      : t("This key may only read. To add or delete, use a key that may write.");
     if (this.tools.children.length === 0 && may) fill(this.tools, this.#buttons());
     const names = status.collections.map((row) => [row.name, `${row.name} (${figure(row.documents)})`]);
     options(this.collection, t("All collections"), names, state.collection || "");
@@ -121,7 +121,7 @@ export class LibraryView {
     for (const id of this.#chosen.keys()) known.has(id) ? this.#chosen.set(id, known.get(id)) : this.#chosen.delete(id);
     this.list.update(this.#rows.length);
     this.empty.hidden = this.#rows.length > 0 || !catalogue.isLoaded;
-    this.empty.textContent = all.length > 0 ? t("No document is like this.") : t("No documents yet.");
+    this.empty.textContent = all.length > 0 ? t("No document matches.") : t("No documents yet.");
     this.#drawHead();
     this.#drawBulk();
   }
@@ -131,14 +131,14 @@ export class LibraryView {
     const held = this.head.contains(document.activeElement) && document.activeElement?.getAttribute("data-by");
     const all = element("input", {
       type: "checkbox",
-      "aria-label": t("Choose all that are shown"),
+      "aria-label": t("Select all shown"),
       checked: this.#rows.length > 0 && this.#rows.every((row) => this.#chosen.has(row.id)),
       onchange: () => this.#chooseAll(all.checked),
     });
     const column = ([name, words]) => {
       const sorted = by === name;
       const sort = () => this.#set({ by: name, down: sorted ? !down : name === "added" });
-      const label = sorted ? t("{column}, sorted; turn it around", { column: words }) : t("Sort by {column}", { column: words });
+      const label = sorted ? t("{column}, sorted; reverse the order", { column: words }) : t("Sort by {column}", { column: words });
       return button(`${words}${sorted ? (down ? " ↓" : " ↑") : ""}`, { kind: "quiet", "data-by": name, "aria-label": label, onclick: sort });
     };
     fill(this.head, all, COLUMNS.map(column));
@@ -147,7 +147,7 @@ export class LibraryView {
 
   #row(index) {
     const found = this.#rows[index];
-    const box = element("input", { type: "checkbox", "aria-label": t("Choose {name}", { name: found.filename }), checked: this.#chosen.has(found.id) });
+    const box = element("input", { type: "checkbox", "aria-label": t("Select {name}", { name: found.filename }), checked: this.#chosen.has(found.id) });
     box.addEventListener("click", (event) => this.#choose(index, box.checked, event.shiftKey));
     const folder = folderOf(found);
     const open = element("button", { type: "button", class: "name", "data-row": "", title: folder ? `${folder}/${found.filename}` : found.filename },
@@ -182,7 +182,7 @@ export class LibraryView {
     return row;
   }
 
-  /** What an action at a row is about: all that is chosen, if the row is among it. */
+  /** The documents of an action on a row: the whole selection if it includes the row. */
   #dragged(found) {
     return this.#chosen.has(found.id) ? [...this.#chosen.values()] : [found];
   }
@@ -215,14 +215,14 @@ export class LibraryView {
     const may = state.may("write");
     fill(
       this.bulk,
-      element("strong", { class: "grow", role: "status" }, t("{documents} chosen", { documents: count(chosen.length, "document") })),
-      button(t("Ask these"), { kind: "quiet", onclick: () => (state.setScope({ documents: chosen }), (location.hash = "#/ask")) }),
+      element("strong", { class: "grow", role: "status" }, t("{documents} selected", { documents: count(chosen.length, "document") })),
+      button(t("Ask about these"), { kind: "quiet", onclick: () => (state.setScope({ documents: chosen }), (location.hash = "#/ask")) }),
       may && chosen.length === 1 && button(t("Rename"), { kind: "quiet", onclick: () => renameDocument(chosen[0]) }),
       may && button(t("Move"), { kind: "quiet", onclick: () => moveDocuments(chosen) }),
       may && button(t("Tag"), { kind: "quiet", onclick: () => tagDocuments(chosen) }),
       may && button(t("Reindex"), { kind: "quiet", onclick: then(reindexDocuments) }),
       may && button(t("Delete"), { kind: "quiet danger", onclick: then(deleteDocuments) }),
-      button(t("Choose none"), { picture: "close", only: true, kind: "quiet", onclick: clear }),
+      button(t("Clear selection"), { picture: "close", only: true, kind: "quiet", onclick: clear }),
     );
   }
 }
@@ -231,7 +231,7 @@ function distinct(values) {
   return [...new Set(values)].sort();
 }
 
-/** Other entries for a choice, where they are others. */
+/** Replace the options of a <select> if they differ. */
 function options(select, first, entries, value) {
   const signature = JSON.stringify(entries);
   if (select.dataset.entries !== signature)

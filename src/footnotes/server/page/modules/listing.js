@@ -1,4 +1,4 @@
-/** Which documents a list shows, and in which order. */
+/** Filters and sorts the documents of a list. */
 
 import { kindOf } from "./words.js";
 
@@ -7,7 +7,7 @@ import { kindOf } from "./words.js";
  * @property {string} words in the name, the path or a tag
  * @property {string} kind
  * @property {string} state
- * @property {string} folder with all below it
+ * @property {string} folder including everything below it
  * @property {string[]} collections
  * @property {"name" | "collection" | "kind" | "state" | "pages" | "bytes" | "added"} by
  * @property {boolean} down
@@ -29,7 +29,7 @@ const VALUES = {
   pages: (row) => row.pages || 0,
   bytes: (row) => row.bytes,
 };
-/** Names are compared by their places in one sorted list: a collator a hundred thousand times over would be felt. */
+/** Compare names by their places in one sorted list: a hundred thousand collator calls would be noticeable. */
 const ranks = new WeakMap();
 
 /** @param {import("./documents.js").Row[]} rows newest first @param {Choice} choice */
@@ -71,7 +71,7 @@ function textOf(row) {
 }
 
 const folders = new WeakMap();
-/** The folder a document came from; nothing where it came alone. */
+/** The folder a document came from; empty if it has none. */
 export function folderOf(row) {
   if (!folders.has(row)) {
     const path = row.path.replace(/^[a-z]+:\/\//, "").replace(/^\/+/, "");
@@ -80,13 +80,13 @@ export function folderOf(row) {
   return folders.get(row);
 }
 
-/** The end of a folder's path: what tells one from another where there is no room for all of it. */
+/** The last part of a folder's path, which distinguishes it if space is short. */
 export function shortFolder(folder) {
   const parts = folder.split("/");
   return folder.length > ROOM && parts.length > 2 ? `…/${parts.slice(-2).join("/")}` : folder;
 }
 
-/** How many documents lie in each folder, with those below it. @returns {Map<string, number>} */
+/** Count the documents in each folder, including those below it. @returns {Map<string, number>} */
 export function countFolders(rows) {
   const own = new Map();
   for (const row of rows) own.set(folderOf(row), (own.get(folderOf(row)) || 0) + 1);

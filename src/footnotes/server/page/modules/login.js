@@ -1,4 +1,4 @@
-/** Asks for a key where the server wants one. The key stays in this tab. */
+/** Asks for a key if the server requires one. The key stays in this tab. */
 
 import { button, element, showDialog } from "./dom.js";
 import { getJson, key } from "./api.js";
@@ -6,7 +6,7 @@ import { t } from "./language.js";
 
 let asking = null;
 
-/** @returns {Promise<void>} when a key is there that the server takes */
+/** @returns {Promise<void>} resolves when there is a valid key */
 export function askForKey() {
   asking ||= new Promise((resolve) => {
     const field = element("input", {
@@ -23,7 +23,7 @@ export function askForKey() {
       element(
         "p",
         { class: "soft" },
-        t("This library opens with a key. It is kept in this tab alone, until the tab is closed."),
+        t("This library needs a key. The key is kept only in this tab, until you close it."),
       ),
       element("label", { for: "key" }, t("Key")),
       field,
@@ -47,7 +47,7 @@ export function askForKey() {
         key.forget();
         trouble.textContent =
           error.status === 401
-            ? t("This key is not valid. Look whether all of it was copied, or ask whoever runs this library for another.")
+            ? t("This key is not valid. Check that you copied all of it, or ask the operator of this library for another.")
             : `${error.message}. ${error.remedy || ""}`;
         field.select();
       }

@@ -1,4 +1,4 @@
-/** The beginning: finds out who we are to the server, then brings the views to life. */
+/** Starts the page: finds out the caller's scopes on the server, then starts the views. */
 
 import { icon } from "./dom.js";
 import { onUnauthorized } from "./api.js";
@@ -27,7 +27,7 @@ const PHONE = matchMedia("(max-width: 50rem)");
 const NAMES = ["ask", "search", "library", "settings"];
 const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
-/** The words that stand in the page itself. */
+/** The texts in the page itself. */
 function translate() {
   for (const one of document.querySelectorAll("[data-words]")) one.textContent = t(one.textContent || "");
   for (const name of ["aria-label", "title"])
@@ -69,7 +69,7 @@ class Page {
       palette: () => this.#palette(),
     });
     addEventListener("hashchange", () => this.#route());
-    // The address after # names the view, so this one link must not change it.
+    // The hash names the view, so this link must not change it.
     document
       .querySelector(".skip")
       ?.addEventListener("click", (event) => (event.preventDefault(), byId("main").focus()));
@@ -172,7 +172,7 @@ class Page {
     });
   }
 
-  /** On a phone the shelf opens over the page. */
+  /** On a phone the shelf covers the page. */
   #drawer(open) {
     const root = document.documentElement;
     const was = Boolean(root.dataset.drawer);

@@ -1,11 +1,11 @@
-/** Footnotes beside their lines where there is room for a margin; below the answer where there is none. */
+/** Footnotes in the margin beside their lines, or below the answer if there is no margin. */
 
 const GAP = 10;
 const BELOW = 28;
 
 /**
- * Put every note at the height of its reference, or below the note before it. In a narrow column the style sheet lets
- * the list stand below the answer, and the heights set here have no effect.
+ * Put every note at the height of its reference, or below the previous note. In a narrow column the style sheet shows
+ * the list below the answer, and the heights set here have no effect.
  * @param {HTMLElement} turn
  */
 export function alignNotes(turn) {

@@ -1,6 +1,6 @@
 /**
- * Markdown → elements, with the place of every text in the source. The vendored lexer cuts the source into tokens; the
- * elements are made here, from an allowed few, and all words go in as text. HTML in the source is shown as it is written.
+ * Converts Markdown to elements, with the source offset of every text. The vendored lexer tokenises the source; only
+ * allowed elements are created here, and all words are added as text. HTML in the source is shown as written.
  */
 
 import { Lexer } from "../vendor/marked.js";
@@ -25,18 +25,18 @@ const NAMED = {
   times: "×",
 };
 const DEEPEST = 40;
-/** `{ #anchor }` after a heading is for programs. */
+/** `{ #anchor }` after a heading is not for readers. */
 const ATTRIBUTES = /\s*\{:?\s*[#.][^{}]*\}\s*$/;
 /** `/// tip | Title` and `///`, which frame an aside in some manuals. */
 const FRAME = /^\/{3,}(?:\s+([\w-]+)(?:\s*\|\s*(.*))?)?\s*$/;
 
 /**
  * @param {string} source
- * @param {{links?: boolean}} [options] links: whether addresses may be followed
- * @returns {Block[]} the blocks in order; their raw texts joined are the source
+ * @param {{links?: boolean}} [options] links: whether links can be followed
+ * @returns {Block[]} the blocks in order; joined, their raw texts are the source
  */
 export function markdownBlocks(source, { links = false } = {}) {
-  // The lexer makes one character of CRLF; a space in its place keeps every offset.
+  // The lexer turns CRLF into one character; an added space keeps every offset.
   const even = source.replace(/\r\n/g, " \n").replace(/\r/g, "\n");
   const blocks = [];
   let start = 0;
@@ -67,7 +67,7 @@ class Builder {
     if (depth > DEEPEST) return this.text(token.raw, parent);
     switch (token.type) {
       case "heading":
-        // One level down: the page has its own first heading.
+        // One level down, because the page has its own first heading.
         return this.inside(`h${Math.min(token.depth + 1, 6)}`, { tokens: withoutAttributes(token.tokens) }, parent, depth);
       case "paragraph":
         return FRAME.test(token.raw.trim()) ? this.frame(token, parent) : this.inside("p", token, parent, depth);
@@ -97,7 +97,7 @@ class Builder {
     this.inlines(token.tokens || [], made(parent, name), depth + 1);
   }
 
-  /** The name of an aside stands above it; its end needs no words. */
+  /** Show the name of an aside above it; its end marker is dropped. */
   frame(token, parent) {
     const [, name, title] = FRAME.exec(token.raw.trim()) || [];
     if (!name) return;
@@ -166,7 +166,7 @@ class Builder {
     }
   }
 
-  /** Followed in a document, shown in an answer: a model must not choose where a click leads. */
+  /** Links work in documents but not in answers: a model must not choose the target of a click. */
   link(token, parent, depth) {
     const safe = this.links && /^(https?:|mailto:)/i.test(token.href);
     const attributes = safe
@@ -177,7 +177,7 @@ class Builder {
     this.inlines(token.tokens || [], holder, depth + 1);
   }
 
-  /** Never fetched: the words that describe it stand in its place. */
+  /** Images are never loaded: their alternative text is shown. */
   image(token, parent) {
     const note = element("span", { class: "picture-note", title: token.href }, "[picture: ");
     parent.append(note);
@@ -197,7 +197,7 @@ class Builder {
     this.place(text.slice(begin), parent);
   }
 
-  /** One text node if the words stand together in the source, else one a line: items of lists lose their indent. */
+  /** One text node if the words are contiguous in the source, else one per line: list items lose their indent. */
   place(text, parent, shown = text) {
     if (!text) return;
     const found = this.source.indexOf(text, this.cursor);

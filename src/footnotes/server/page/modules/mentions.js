@@ -1,4 +1,4 @@
-/** `@name` in a question puts a collection or a document into the scope. */
+/** `@name` in a question adds a collection or a document to the scope. */
 
 import { element, fill } from "./dom.js";
 import { catalogue } from "./documents.js";
@@ -8,9 +8,9 @@ import { state } from "./state.js";
 const SHOWN = 6;
 const TYPED = /(^|\s)@([^\s@]{0,60})$/;
 
-/** @param {HTMLTextAreaElement} field @returns {HTMLElement} the list of what fits */
+/** @param {HTMLTextAreaElement} field @returns {HTMLElement} the list of matches */
 export function mentions(field) {
-  const list = element("ul", { class: "mentions", id: "mentions", role: "listbox", "aria-label": t("Ask only of"), hidden: true });
+  const list = element("ul", { class: "mentions", id: "mentions", role: "listbox", "aria-label": t("Limit the question to"), hidden: true });
   let found = [];
   let now = 0;
   const typed = () => TYPED.exec(field.value.slice(0, field.selectionStart));
@@ -48,7 +48,7 @@ export function mentions(field) {
   };
   field.addEventListener("input", draw);
   field.addEventListener("blur", close);
-  // Before the field's own keys: Enter chooses here, it does not ask.
+  // Handle keys before the field does: Enter selects here instead of asking.
   field.addEventListener(
     "keydown",
     (event) => {

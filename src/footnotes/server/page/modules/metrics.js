@@ -1,4 +1,4 @@
-/** A glance at the metrics: a few figures out of the text Prometheus reads. */
+/** A summary of the metrics: a few figures from the text for Prometheus. */
 
 import { figure, t } from "./language.js";
 import { duration } from "./words.js";
@@ -38,7 +38,7 @@ export function glance(text) {
     [t("Searches"), `${figure(sum("footnotes_search_seconds_count"))}${typical(samples, "footnotes_search_seconds")}`],
     [t("Answers"), `${figure(sum("footnotes_answers_total"))}${typical(samples, "footnotes_answer_seconds")}`],
     [t("Without an answer"), figure(sum("footnotes_answers_total", { outcome: "abstained" }))],
-    [t("Documents taken in"), figure(sum("footnotes_documents_total"))],
+    [t("Documents added"), figure(sum("footnotes_documents_total"))],
     [t("Texts embedded"), figure(sum("footnotes_embedded_texts_total"))],
     [t("Model tokens"), figure(sum("footnotes_model_tokens_total"))],
     [
@@ -53,7 +53,7 @@ export function glance(text) {
   ];
 }
 
-/** The bound under which 95 of 100 stay, from the buckets of a histogram. */
+/** The upper bound of 95% of the values, from the buckets of a histogram. */
 function typical(samples, name) {
   const buckets = samples
     .filter((one) => one.name === `${name}_bucket`)

@@ -1,4 +1,4 @@
-/** The models that are connected: listed in the settings, chosen at the question. */
+/** Connected models: listed in the settings, chosen at the question field. */
 
 import { announce, button, element, fill } from "./dom.js";
 import { getJson, putJson, remove } from "./api.js";
@@ -46,12 +46,12 @@ class Connections extends EventTarget {
     this.addEventListener("change", action);
   }
 
-  /** Whether the list has come. */
+  /** Whether the list is loaded. */
   get isKnown() {
     return Object.keys(this.providers).length > 0;
   }
 
-  /** Whether anything but quotations can answer. */
+  /** Whether any model can answer, not only quotations. */
   get isAny() {
     return this.all.length > 0 || this.serverModel !== QUOTATIONS;
   }
@@ -82,7 +82,7 @@ export function modelsCard(holder) {
             { class: "small soft" },
             connections.serverModel === QUOTATIONS
               ? t("No model is connected: answers are quotations, word for word.")
-              : t("{model}, as the server is set.", { model: connections.serverModel }),
+              : t("{model}, the default of the server.", { model: connections.serverModel }),
           ),
     );
   connections.on(draw);
@@ -125,7 +125,7 @@ function row(one) {
   );
 }
 
-/** The choice at the question. `value` is what the server is sent; empty for what it would choose itself. */
+/** The model choice at the question field. `value` is sent to the server; empty means its default. */
 export class ModelPicker {
   #wanted = "";
 
@@ -141,7 +141,7 @@ export class ModelPicker {
     return this.select.hidden ? "" : this.select.value;
   }
 
-  /** Kept also while the list is still on its way. */
+  /** Kept even while the list is loading. */
   set value(wanted) {
     this.#wanted = wanted;
     this.select.value = wanted;

@@ -1,17 +1,17 @@
 /**
- * The server counts characters as Unicode code points, JavaScript as UTF-16 units. Every span that comes from the server
- * passes through here, so that an emoji before a sentence does not move its footnote.
+ * The server counts Unicode code points, JavaScript UTF-16 units. Every span from the server is converted here, so that
+ * an emoji before a sentence does not shift its footnote.
  */
 
 const PAIR = /[\uD800-\uDBFF][\uDC00-\uDFFF]/;
 
 /**
  * @param {string} text
- * @returns {(codePoint: number) => number} the unit at which a code point begins
+ * @returns {(codePoint: number) => number} returns the unit where a code point begins
  */
 export function unitsOf(text) {
   if (!PAIR.test(text)) return (point) => Math.max(0, Math.min(point, text.length));
-  /** @type {number[]} places of the pairs, as code points */
+  /** @type {number[]} positions of surrogate pairs, in code points */
   const pairs = [];
   let point = 0;
   for (const character of text) {
@@ -21,7 +21,7 @@ export function unitsOf(text) {
   return (wanted) => Math.max(0, Math.min(wanted + below(pairs, wanted), text.length));
 }
 
-/** How many entries of a sorted list are smaller than a number. */
+/** Count the entries of a sorted list that are smaller than a number. */
 function below(sorted, number) {
   let low = 0;
   let high = sorted.length;
@@ -33,7 +33,7 @@ function below(sorted, number) {
   return low;
 }
 
-/** How many code points a text has. */
+/** Count the code points of a text. */
 export function pointsIn(text) {
   return PAIR.test(text) ? Array.from(text).length : text.length;
 }

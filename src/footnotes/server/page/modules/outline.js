@@ -1,4 +1,4 @@
-/** The headings of a document, to go to. */
+/** The headings of a document, for navigation. */
 
 import { button, element, fill } from "./dom.js";
 import { getJson } from "./api.js";
@@ -7,7 +7,7 @@ import { t } from "./language.js";
 const MOST = 500;
 
 /**
- * A button that unfolds the headings below it; hidden where there are none.
+ * A button that unfolds the list of headings; hidden if there are none.
  * @param {any} found
  * @param {AbortSignal} signal
  * @param {(place: {start: number, end: number, page: number | null}) => void} onPlace

@@ -1,4 +1,4 @@
-/** A PDF to be read: all its pages one below the other, each a sharp picture with its words over it to select and find. */
+/** A PDF reader: all pages in one column, each a sharp picture with invisible words over it to select and find. */
 
 import { button, element, fill } from "./dom.js";
 import { getBlob, getJson, isAbort } from "./api.js";
@@ -11,7 +11,7 @@ import { state } from "./state.js";
 const WIDEST = 2400;
 const ZOOMS = [1, 1.25, 1.5, 2, 2.5, 3];
 const PAPER = 1.414;
-/** Pixels of a line whose words can be read without effort. */
+/** The height of a line, in pixels, at which words are easy to read. */
 const READABLE = 16;
 
 /**
@@ -78,7 +78,7 @@ class PageViewer {
     const frame = this.root.closest(".panel-body");
     if (!frame || this.signal.aborted) return;
     this.frame = frame;
-    // What is near the window is drawn, what is far is given up: a book of a thousand pages takes no more than a letter.
+    // Draw pages near the window and release distant ones: a book of a thousand pages takes no more than a letter.
     this.watcher = new IntersectionObserver(
       (entries) => {
         for (const entry of entries) this.#sheets[Number(entry.target.getAttribute("data-page")) - 1].near(entry.isIntersecting);
@@ -97,9 +97,9 @@ class PageViewer {
     for (const sheet of this.#sheets) sheet.release();
   }
 
-  /** Bring a page to the upper edge. */
+  /** Scroll a page to the upper edge. */
   go(page) {
-    this.shown = true; // whoever turns pages is not taken back to the quoted words
+    this.shown = true; // do not scroll a user who turns pages back to the quoted words
     const wanted = Math.max(1, Math.min(page || 1, this.found.pages));
     const sheet = this.#sheets[wanted - 1];
     sheet.near(true);
@@ -107,7 +107,7 @@ class PageViewer {
     this.#aim(sheet, 0);
   }
 
-  /** Scroll to a share of a page; while pictures above it are on their way nothing moves, for their places are kept. */
+  /** Scroll to a share of a page; pictures that load above it do not move it, because their space is reserved. */
   #aim(sheet, share) {
     if (!this.frame) return;
     const top = sheet.root.getBoundingClientRect().top - this.frame.getBoundingClientRect().top + this.frame.scrollTop;
@@ -140,10 +140,10 @@ class PageViewer {
     this.go(page);
   }
 
-  /** So large that the quoted words fill the column, or can be read where they are longer than that. */
+  /** Zoom so that the quoted words fill the column, or can be read if they are wider than it. */
   zoomToQuote() {
     const sheet = this.#sheets.find((one) => one.boxed);
-    this.wantsQuote = !sheet; // its page is still on the way
+    this.wantsQuote = !sheet; // its page is still loading
     if (!sheet) return void (this.span?.page && this.go(this.span.page));
     const [left, top, right] = sheet.frame;
     const fitting = 0.95 / Math.max(right - left, 0.2);
@@ -154,18 +154,18 @@ class PageViewer {
     this.stack.style.width = `${ZOOMS[this.#zoom] * 100}%`;
     for (const one of this.#sheets) one.sharpen();
     this.#aim(sheet, top);
-    // Words wider than the column are shown from their first.
+    // Words wider than the column are shown from their beginning.
     const from = (right - left) * ZOOMS[this.#zoom] > 1 ? sheet.first : left;
     this.stack.parentElement.scrollLeft = from * this.stack.clientWidth - 8;
   }
 
-  /** The dots a page is drawn with. */
+  /** The resolution of a page's picture. */
   get dots() {
     const seen = this.stack.clientWidth || 600;
     return Math.min(WIDEST, Math.max(600, Math.round(seen * Math.min(devicePixelRatio || 1, 3))));
   }
 
-  /** The boxed words a little below the upper edge, once their page is drawn. */
+  /** Show the boxed words a little below the upper edge, once their page is drawn. */
   boxed(sheet, share) {
     if (this.wantsQuote) return void this.zoomToQuote();
     if (this.shown) return;
@@ -173,7 +173,7 @@ class PageViewer {
     this.#aim(sheet, share);
   }
 
-  /** Show words that were looked for. */
+  /** Show words that were searched for. */
   reveal(place) {
     this.sought = place;
     const sheet = this.#sheets[(place.page || 1) - 1];
@@ -190,9 +190,9 @@ class Sheet {
   #drawn = 0;
   #words = null;
   boxed = false;
-  /** Where the quoted words stand: left, top, right, bottom, in shares of the page. */
+  /** The box of the quoted words: left, top, right, bottom, in shares of the page. */
   frame = [0, 0, 1, 1];
-  /** How high a line of them is, in shares of the page. */
+  /** The height of one of their lines, in shares of the page. */
   line = 0.02;
   first = 0;
 
@@ -231,7 +231,7 @@ class Sheet {
     const path = `/v1/documents/${encodeURIComponent(found.id)}/pages/${this.number}`;
     const dots = viewer.dots;
     const query = new URLSearchParams({ width: String(dots) });
-    // Words may stand on two pages: the one they begin on and the next are asked.
+    // Words may span two pages, so ask the one they begin on and the next.
     const may = span && (!span.page || this.number === span.page || this.number === span.page + 1);
     if (may) (query.set("start", String(span.start)), query.set("end", String(span.end)));
     try {
@@ -270,7 +270,7 @@ class Sheet {
     if (this.boxed) this.viewer.boxed(this, Math.min(...boxes.map((box) => box[1])));
   }
 
-  /** The words where they stand, unseen, to be selected, copied and found: line by line, so that lines are copied whole. */
+  /** Lay invisible words over the picture, to be selected, copied and found: line by line, so lines copy whole. */
   #drawWords() {
     const lines = linesOf(this.#words || []).map((words) => {
       const [left, top, right, bottom] = frameOf(words);
@@ -297,7 +297,7 @@ class Sheet {
     this.mark();
   }
 
-  /** The words of the other footnotes, and those that were looked for. */
+  /** The words of other footnotes, and words that were searched for. */
   mark() {
     const { others, sought } = this.viewer;
     for (const span of this.layer.querySelectorAll("[data-start]")) {
@@ -314,7 +314,7 @@ class Sheet {
   }
 }
 
-/** A page of which only the picture is there: what can be done about it. */
+/** Actions for a page that is only a picture. */
 function withoutText(found, page) {
   if ((found.metadata.ocr_pages || []).includes(page)) return null;
   const may = state.status?.recognises_text && state.may("write");
@@ -327,7 +327,7 @@ function withoutText(found, page) {
   );
 }
 
-/** Words that stand beside each other on one line; a wide gap parts the cells of a table. */
+/** Group words beside each other into a line; a wide gap separates table cells. */
 function linesOf(words) {
   const lines = [];
   for (const word of words) {

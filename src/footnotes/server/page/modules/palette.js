@@ -1,4 +1,4 @@
-/** Anything by its name: views, actions, conversations, documents. */
+/** Finds anything by name: views, actions, conversations, documents. */
 
 import { element, fill, showDialog } from "./dom.js";
 import { catalogue } from "./documents.js";

@@ -1,4 +1,4 @@
-/** The right column: one thing at a time, opened by something and closed back to it. */
+/** The right column: shows one thing at a time, and returns the focus to its opener when closed. */
 
 import { button, element, fill } from "./dom.js";
 import { t } from "./language.js";
@@ -13,12 +13,12 @@ class Panel {
   #root = /** @type {HTMLElement} */ (document.getElementById("panel"));
   /** @type {HTMLElement | null} */
   #origin = null;
-  /** @type {(() => void)[]} what gives up the resources of the content shown now */
+  /** @type {(() => void)[]} release the resources of the current content */
   #cleanups = [];
   /** @type {(() => void)[]} */
   #listeners = [];
 
-  /** @type {{zoom: (by: number) => void} | null} what shows a document now */
+  /** @type {{zoom: (by: number) => void} | null} the current document view */
   viewer = null;
 
   get isOpen() {
@@ -29,12 +29,12 @@ class Panel {
     return this.isOpen && this.#root.contains(document.activeElement);
   }
 
-  /** Whether it lies over what it was opened from. */
+  /** Whether it covers its opener. */
   get isOver() {
     return OVER.matches;
   }
 
-  /** Into what is shown: the keys that scroll work there. */
+  /** Move the focus into the content, so that the scroll keys work there. */
   enter() {
     /** @type {HTMLElement | null} */ (this.#root.querySelector(".panel-body"))?.focus({ preventScroll: true });
   }
@@ -47,7 +47,7 @@ class Panel {
     /** @type {HTMLElement | null} */ (this.#root.querySelector(".find-field"))?.focus();
   }
 
-  /** Show other content. Returns a signal that is aborted when this content makes way. */
+  /** Show other content. Returns a signal that is aborted when this content is replaced. */
   show({ title, subtitle = null, tools = [], body, origin = null, label = t("Source"), proves = "" }) {
     this.#clean();
     const abort = new AbortController();
@@ -79,12 +79,12 @@ class Panel {
     );
     this.#root.hidden = false;
     document.documentElement.dataset.beside = "yes";
-    // Over the page on a phone: the focus has to come along, or the keyboard would go on below.
+    // On a phone it covers the page, so it takes the focus; otherwise keys would act on the page below.
     if (NARROW.matches) close.focus();
     return abort.signal;
   }
 
-  /** What the column is made wider or narrower by, with the pointer or the arrows. */
+  /** A handle to resize the column, with the pointer or the arrow keys. */
   #edge() {
     const edge = element("div", {
       class: "panel-edge",
@@ -120,13 +120,13 @@ class Panel {
     return edge;
   }
 
-  /** Put something between the head and what scrolls: it stays in sight. */
+  /** Insert something between the head and the scrolling part, so it stays in sight. */
   pin(...nodes) {
     this.#root.querySelector(".panel-bar")?.remove();
     this.#root.querySelector(".panel-head")?.after(element("div", { class: "panel-bar" }, nodes));
   }
 
-  /** Give something up when the content makes way, an object URL for instance. */
+  /** Release something when the content is replaced, for example an object URL. */
   onCleanup(action) {
     this.#cleanups.push(action);
   }

@@ -1,12 +1,12 @@
-/** A passage as words to look through: what is set by signs in Markdown stands without them. */
+/** A passage as plain words to skim: without the signs of Markdown. */
 
 import { markdownBlocks } from "./markdown.js";
 import { kindOf, withoutSigns } from "./words.js";
 
 const MARKDOWN = new Set(["md", "markdown", "mdx", "qmd", "rmd"]);
-/** Whether a file of this name is written in Markdown. */
+/** Whether a file of this name is Markdown. */
 export const isMarkdown = (filename) => MARKDOWN.has(kindOf(filename));
-/** Longer passages are cut for the eye anyway. */
+/** Longer passages are cut in display anyway. */
 const LONGEST = 4000;
 
 /** @param {{text?: string, quote?: string, filename: string, headings?: string[]}} passage */
@@ -23,18 +23,18 @@ export function plainWords(passage) {
 const isHeading = (node) => /^H[1-6]$/.test(node.nodeName);
 const wordsIn = (text) => text.replace(/[^\p{L}\p{N}]+/gu, " ").trim().toLowerCase();
 
-/** A line for each row and item, cells beside each other. */
+/** One line per row and item, with the cells side by side. */
 function linesOf(node) {
   if (!(node instanceof Element)) return [node.textContent || ""];
   const rows = [...node.querySelectorAll("tr")];
   if (rows.length > 0) return rows.map((row) => [...row.children].map((cell) => cell.textContent).join(" · "));
   const items = /^[UO]L$/.test(node.nodeName) ? [...node.children] : [];
   if (items.length > 0) return items.map((item) => `– ${item.textContent}`);
-  // A passage that begins in the middle of a table has rows without a head, which no lexer takes for a table.
+  // A passage that begins inside a table has rows without a head, which lexers do not recognise as a table.
   return [node.nodeName === "P" ? withoutRules(node.textContent || "") : node.textContent || ""];
 }
 
-/** Rows of a table without the strokes between their cells. */
+/** Rows of a table without the strokes between cells. */
 function withoutRules(text) {
   return text
     .replace(/^[ \t|:-]*-[ \t|:-]*$\n?/gm, "")

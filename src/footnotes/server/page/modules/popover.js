@@ -1,21 +1,21 @@
-/** One small card that shows what a footnote says, on hover and on focus. */
+/** A small card with the quote of a footnote, shown on hover and on focus. */
 
 import { element, fill } from "./dom.js";
 
 const card = element("div", { class: "popover", role: "tooltip", id: "popover", hidden: true });
 document.getElementById("main")?.append(card);
 let anchor = null;
-/** Where the pointer was moved last. */
+/** The last position of the pointer. */
 let at = { x: -1, y: -1 };
 
 /**
  * @param {HTMLElement} target
- * @param {() => (Node | string)[]} content made when it is shown
+ * @param {() => (Node | string)[]} content created when it is shown
  */
 export function explains(target, content) {
   target.setAttribute("aria-describedby", "popover");
   const show = () => open(target, content());
-  // Words that come to lie under a pointer at rest were not pointed at.
+  // Text that scrolls under a resting pointer does not count as pointed at.
   target.addEventListener("mouseenter", (event) => (event.screenX !== at.x || event.screenY !== at.y) && show());
   target.addEventListener("focus", show);
   target.addEventListener("mouseleave", close);
@@ -34,7 +34,7 @@ function open(target, content) {
   card.style.top = `${above > 8 ? above : line.bottom + 10}px`;
 }
 
-/** Also for whoever takes the anchor away: an element that is removed is never left. */
+/** Also call it when the anchor is removed: a removed element never gets a leave event. */
 export function close() {
   anchor = null;
   card.hidden = true;

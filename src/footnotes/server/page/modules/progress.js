@@ -1,4 +1,4 @@
-/** Rows for work under way: a bar by stage, or the cause and the remedy. */
+/** Rows for running jobs: a progress bar by stage, or the cause of a failure and its remedy. */
 
 import { button, element } from "./dom.js";
 import { showDocument } from "./document.js";
@@ -8,7 +8,7 @@ import { transfers } from "./upload.js";
 import { count, t } from "./language.js";
 import { kindOf, sentence } from "./words.js";
 
-/** Where a stage begins and ends on the bar of the whole. */
+/** The start and end of each stage on the overall bar. */
 const STAGES = { parsing: [0, 0.35], embedding: [0.35, 0.9], indexing: [0.9, 1] };
 const SAID = { parsing: t("reading"), embedding: t("making vectors"), indexing: t("indexing") };
 
@@ -21,8 +21,8 @@ export function jobRow(job) {
     });
   if (job.state === "ready") return readyRow(job);
   const name = job.kind === "reindex" ? t("Reindexing {name}", { name: job.name }) : job.name;
-  if (job.state === "queued") return line(name, t("waits"));
-  const said = job.stage ? job.total > 1 ? t("{stage} {done} of {total}", { stage: SAID[job.stage], done: job.done, total: job.total }) : SAID[job.stage] : t("begins");
+  if (job.state === "queued") return line(name, t("waiting"));
+  const said = job.stage ? job.total > 1 ? t("{stage} {done} of {total}", { stage: SAID[job.stage], done: job.done, total: job.total }) : SAID[job.stage] : t("starting");
   return row(name, said, shareOf(job), job.state === "running" && !job.stage);
 }
 
@@ -103,10 +103,10 @@ function isLocked(job) {
   return job.error?.code === "encrypted_document" && kindOf(job.name) === "pdf";
 }
 
-/** Kept while the tray is drawn anew, or what is typed would be lost. @type {Map<string, HTMLElement>} */
+/** Kept while the tray is redrawn; otherwise typed text would be lost. @type {Map<string, HTMLElement>} */
 const boxes = new Map();
 
-/** A PDF with a password is opened here. */
+/** A form for the password of a PDF. */
 function passwordBox(job) {
   if (boxes.has(job.id)) return boxes.get(job.id);
   const field = element("input", { type: "password", class: "small", maxlength: "200", autocomplete: "off", placeholder: t("Password"), "aria-label": t("Password of {name}", { name: job.name }) });

@@ -1,4 +1,4 @@
-/** Answers that no model wrote: each quotation in a card of its own, under the headings it stands below. */
+/** Extractive answers: each quotation in its own card, under its headings. */
 
 import { AnswerText } from "./answer.js";
 import { areFramed, cellsOf } from "./cells.js";
@@ -23,7 +23,7 @@ export class Quotations {
     this.lead = element("p", { class: "lead-note", dir: "auto" });
   }
 
-  /** @param {any[]} hits what was found: it knows the headings */
+  /** @param {any[]} hits the search results, which have the headings */
   draw(text, citations, hits) {
     const lead = leadOf(text, citations);
     this.lead.textContent = text.slice(0, lead).trim();
@@ -57,7 +57,7 @@ export class Quotations {
   }
 }
 
-/** Where what is said before the first quotation ends: a remark on the passages is in none of them. */
+/** The end of the text before the first quotation: a remark on the passages that belongs to none. */
 function leadOf(text, citations) {
   if (citations.length === 0) return 0;
   const first = Math.min(...citations.map((one) => one.answer_span[0]));
@@ -65,7 +65,7 @@ function leadOf(text, citations) {
   return cut > 0 && /\n\s*\n$/.test(text.slice(0, cut)) ? cut : 0;
 }
 
-/** The answer cut where the document or the section changes, never inside of a table or of code. */
+/** Split the answer where the document or the section changes, never inside a table or code. */
 function cardsOf(text, citations, hits, lead) {
   const characters = [...text];
   const unit = unitsOf(text);
@@ -90,7 +90,7 @@ function cardsOf(text, citations, hits, lead) {
   });
 }
 
-/** A single row of a table gets the head of its table, without which nobody knows what its cells are. */
+/** Add the table's head to a single row, to explain its cells. */
 function asTable(text, citation, hits) {
   const row = text.trim();
   if (/\n/.test(row) || !/ \| /.test(row)) return { text, before: 0 };
@@ -101,7 +101,7 @@ function asTable(text, citation, hits) {
   return { text: framed ? begin + row : `${begin}${row} |`, before: pointsIn(begin) };
 }
 
-/** The first row of the table that a quoted row stands in, if it has as many cells. */
+/** The first row of the table of a quoted row, if it has as many cells. */
 function headOf(citation, hits, { cells, framed }) {
   const hit = hitOf(citation, hits);
   if (!hit || hit.start > citation.start) return "";
@@ -112,7 +112,7 @@ function headOf(citation, hits, { cells, framed }) {
   return head.length === cells ? `| ${head.join(" | ")} |` : "";
 }
 
-/** Where the line or the sentence of a quotation begins, or -1 where nothing may be cut. */
+/** The beginning of a quotation's line or sentence, or -1 if nothing may be cut. */
 function cutBefore(text, at) {
   const line = text.lastIndexOf("\n", at - 1) + 1;
   const within = (text.slice(0, at).match(/^```/gm) || []).length % 2 === 1;
@@ -120,7 +120,7 @@ function cutBefore(text, at) {
   return LIST_SIGN.test(text.slice(line, at)) ? line : at;
 }
 
-/** The passage a quotation was taken from. */
+/** The passage that contains a quotation. */
 function hitOf(citation, hits) {
   const own = hits.filter((hit) => hit.document_id === citation.document_id);
   return own.find((hit) => hit.start <= citation.start && citation.end <= hit.end) || own[0];

@@ -1,10 +1,10 @@
-/** The reader a document needs: pages for a PDF, its text for everything else. */
+/** Selects the reader for a document: pages for a PDF, text for everything else. */
 
 import { pageViewer } from "./pages.js";
 import { pageOf } from "./reading.js";
 import { textViewer } from "./texts.js";
 
-/** Whatever shows a document: with `root`, and `reveal` for a place in it. */
+/** A view of a document, with `root`, and `reveal` for a place in it. */
 export async function readerOf(found, span, signal, others = []) {
   const own = others.filter((one) => one.document_id === found.id && one !== span);
   if (found.mime !== "application/pdf" || !found.pages) return textViewer(found, span, signal, own);

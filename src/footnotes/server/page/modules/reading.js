@@ -1,4 +1,4 @@
-/** Reading a document: its form, a field to find words in it, and the way to a passage by its address. */
+/** Reading a document: its reader, a field to find words, and addresses of passages. */
 
 import { announce, button, element } from "./dom.js";
 import { getJson } from "./api.js";
@@ -12,13 +12,13 @@ export function linkTo(documentId, span) {
   return `#/d/${encodeURIComponent(documentId)}${place}`;
 }
 
-/** A span as it stands in an address. */
+/** A span as part of an address. */
 export function spanIn(text) {
   const match = /^(\d{1,12})-(\d{1,12})$/.exec(text || "");
   return match && Number(match[2]) > Number(match[1]) ? { start: Number(match[1]), end: Number(match[2]) } : null;
 }
 
-/** The page a span begins on, where the document has pages. */
+/** The page where a span begins, if the document has pages. */
 export async function pageOf(found, span, signal) {
   const path = `/v1/documents/${encodeURIComponent(found.id)}/blocks?start=${span.start}&end=${span.end}&limit=1`;
   const { blocks } = await getJson(path, signal);
@@ -26,7 +26,7 @@ export async function pageOf(found, span, signal) {
 }
 
 /**
- * A field to find words in a document, and buttons from one place to the next.
+ * A field to find words in a document, with buttons for the next and previous match.
  * @param {string} documentId
  * @param {AbortSignal} signal
  * @param {(place: {start: number, end: number, page: number | null}) => void} onPlace

@@ -1,4 +1,4 @@
-/** Many controls, one tab stop: the arrows walk through them, Tab leaves. */
+/** Many controls with one tab stop: arrow keys move between them, Tab leaves. */
 
 const FOCUSABLE = "a[href], button, input, select, [tabindex]";
 const ROWS = "a[href], [data-row], input[type=search]";

@@ -1,4 +1,4 @@
-/** What a question is about: in words, and as the server kept it. */
+/** The scope of a question: as text, and as stored by the server. */
 
 import { catalogue } from "./documents.js";
 import { count, t } from "./language.js";
@@ -13,13 +13,13 @@ export function scopeName({ collections, documents }) {
   return [...collections, ...names].join(", ");
 }
 
-/** Of a question that was asked; nothing where it was asked of everything. @param {Scope} scope */
+/** The scope of an asked question as text; empty for everything. @param {Scope} scope */
 export function scopeWords(scope) {
   const name = scopeName(scope);
-  return name ? t("Asked of {name}", { name }) : "";
+  return name ? t("Limited to {name}", { name }) : "";
 }
 
-/** The scope of a question that was kept. @returns {Scope} */
+/** The scope of a stored question. @returns {Scope} */
 export function scopeIn(filter) {
   const parts = filter.where?.$or || (filter.where ? [filter.where] : []);
   const inside = (key) => parts.flatMap((part) => part[key]?.$in || []);
@@ -29,7 +29,7 @@ export function scopeIn(filter) {
   };
 }
 
-/** The same scope with the names its documents have now. @param {Scope} scope @returns {Scope} */
+/** The same scope with its documents' current names. @param {Scope} scope @returns {Scope} */
 export function renamed({ collections, documents }) {
   return { collections, documents: documents.map(({ id, filename }) => ({ id, filename: catalogue.find(id)?.filename || (catalogue.isLoaded && filename === UNKNOWN ? nameOf(id) : filename) })) };
 }
@@ -37,5 +37,5 @@ export function renamed({ collections, documents }) {
 const UNKNOWN = "…";
 
 function nameOf(id) {
-  return catalogue.find(id)?.filename || (catalogue.isLoaded ? t("a document that is gone") : UNKNOWN);
+  return catalogue.find(id)?.filename || (catalogue.isLoaded ? t("a deleted document") : UNKNOWN);
 }

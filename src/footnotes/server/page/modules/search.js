@@ -1,4 +1,4 @@
-/** Search: passages with the words found, and a picture of how they were ranked. */
+/** Search: passages with marked words, and a picture of their ranking. */
 
 import { button, element, fill } from "./dom.js";
 import { isAbort, postJson } from "./api.js";
@@ -14,7 +14,7 @@ import { duration, pageOf, sourcePlace } from "./words.js";
 
 const LIMIT = 12;
 const TEACHING =
-  t("Search finds passages, by their words and by their meaning, and shows how the two were joined. To get an answer in sentences, ask. Words such as layer:domain, symbol:name, imports:name or path:src/** narrow it to code.");
+  t("Search finds passages by their words and by their meaning, and shows how both were combined. For an answer in sentences, ask. Filters such as layer:domain, symbol:name, imports:name or path:src/** limit it to code.");
 
 export class SearchView {
   #abort = new AbortController();
@@ -53,13 +53,13 @@ export class SearchView {
     this.input.focus();
   }
 
-  /** Search for words that came with the address. */
+  /** Search for the words in the address. */
   find(query) {
     this.input.value = query;
     this.#run();
   }
 
-  /** A newer search takes the place of one under way: late results never show under other words. */
+  /** A new search cancels the running one, so late results never appear under other words. */
   async #run() {
     const query = this.input.value.trim();
     if (!query) return;
@@ -105,18 +105,18 @@ export class SearchView {
         this.results,
         said,
         within,
-        element("p", { class: "nothing" }, t("Nothing was found. Other words may do, or a wider choice of collections.")),
+        element("p", { class: "nothing" }, t("Nothing was found. Try other words, or more collections.")),
       );
     const list = element("div", { class: "hits" }, this.#groups(found));
     const picture = element("div");
     const pick = (index) => /** @type {HTMLElement | null} */ (list.querySelector(`#hit-${index} button`))?.focus();
     const drawn = element("details", { class: "inspector-frame" }, element("summary", {}, t("How these were ranked")), picture);
-    // Drawn when it is wanted, for the room it has then.
+    // Drawn on demand, for the width available then.
     drawn.addEventListener("toggle", () => drawn.open && fill(picture, inspector(found, pick, picture.clientWidth)));
     return fill(this.results, said, within, list, drawn);
   }
 
-  /** Hits of one document stand together, where its best one stands. */
+  /** Group the hits of one document at the place of its best hit. */
   #groups(found) {
     const byDocument = new Map();
     found.hits.forEach((hit, index) =>
@@ -136,7 +136,7 @@ export class SearchView {
     );
   }
 
-  /** The filters among the words, each of which can be taken away. */
+  /** The filters in the query, each with a button to remove it. */
   #within() {
     const words = filterWords(this.input.value);
     if (words.length === 0) return null;
@@ -172,7 +172,7 @@ export class SearchView {
   }
 }
 
-/** A file of a repository is known by its path. */
+/** A file of a repository is shown by its path. */
 function nameOf(hit) {
   const { repository, path, commit } = hit.metadata;
   return repository && path ? sourcePlace(path, null, commit) : hit.filename;

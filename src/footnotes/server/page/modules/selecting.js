@@ -1,4 +1,4 @@
-/** Words that are selected in a document: ask about them, copy them with where they stand, keep them as a note. */
+/** Selected words in a document: ask about them, copy them with their place, save them as a note. */
 
 import { announce, button, element, fill } from "./dom.js";
 import { postJson } from "./api.js";
@@ -12,7 +12,7 @@ const NOTES = "notes";
 const LONGEST = 2000;
 
 /**
- * @param {HTMLElement} body what is read
+ * @param {HTMLElement} body the text being read
  * @param {any} found the document
  * @param {AbortSignal} signal
  */

@@ -1,4 +1,4 @@
-/** Settings and status: what serves the library, what is left, who may come in. */
+/** Settings and status: the parts of the server, remaining quotas, and keys. */
 
 import { button, element, fill } from "./dom.js";
 import { getJson, key, postJson, send } from "./api.js";
@@ -30,7 +30,7 @@ export class SettingsView {
         "div",
         { class: "page settings" },
         element("h1", {}, t("Settings and status")),
-        element("p", {}, t("What serves this library, and how it does.")),
+        element("p", {}, t("The models, keys and state of this library.")),
         element("div", { class: "cards" }, Object.values(this.parts)),
       ),
     );
@@ -40,7 +40,7 @@ export class SettingsView {
     modelsCard(this.parts.answering);
   }
 
-  /** Called when the view comes to the front: figures are read then, not behind its back. */
+  /** Called when the view is shown: figures are only loaded then. */
   async show() {
     this.#visible = true;
     this.#drawStatus();
@@ -141,7 +141,7 @@ export class SettingsView {
       element(
         "p",
         { class: "small soft" },
-        t("{number} left; counted again from {day}. Library of {tenant}.", { number: figure(answers.remaining), day: day(answers.resetDate), tenant }),
+        t("{number} left; reset on {day}. Library of {tenant}.", { number: figure(answers.remaining), day: day(answers.resetDate), tenant }),
       ),
     );
   }

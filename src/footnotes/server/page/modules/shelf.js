@@ -1,4 +1,4 @@
-/** The left column: collections to narrow down to, the documents at a glance, and what is being done. */
+/** The left column: collections to filter by, a summary of the documents, and running work. */
 
 import { element, fill } from "./dom.js";
 import { acceptDocuments } from "./changing.js";
@@ -12,7 +12,7 @@ import { count, figure, t } from "./language.js";
 import { folderOf } from "./listing.js";
 
 export class Shelf {
-  /** @type {Set<string>} names that more than one document has: these are told apart by their folders */
+  /** @type {Set<string>} names that several documents share: their folders are shown too */
   #twice = new Set();
 
   /** @param {HTMLElement} body @param {HTMLElement} foot @param {HTMLElement} conversations */
@@ -49,7 +49,7 @@ export class Shelf {
   #draw() {
     const { collections } = state.scope;
     const rows = state.status?.collections || [];
-    // Drawn again only when something changed: the focus may be on one of them.
+    // Redrawn only if something changed, because the focus may be inside.
     const signature = JSON.stringify([collections, state.isScoped, rows.map((row) => [row.name, row.documents])]);
     if (signature !== this.drawn)
       fill(
@@ -113,7 +113,7 @@ export class Shelf {
       transfers.all.filter((one) => !one.error).reduce((sum, one) => sum + one.files.length, 0);
     const failed = jobs.failed.length;
     badge(waiting);
-    const busy = waiting > 0 ? t("Taking in {documents}", { documents: count(waiting, "document") }) : "";
+    const busy = waiting > 0 ? t("Adding {documents}", { documents: count(waiting, "document") }) : "";
     const broken = failed > 0 ? count(failed, "failure") : "";
     const rest = state.status?.chunks ? count(state.status.chunks, "chunk") : "";
     const link = (words, kind) => words && element("a", { href: "#/library", class: kind }, words);
@@ -128,7 +128,7 @@ function namesakes(rows) {
   return twice;
 }
 
-/** The number of documents on their way, at the name of the view that shows them. */
+/** The number of running jobs, at the name of the view that shows them. */
 function badge(waiting) {
   const link = document.querySelector('#views a[data-view="library"]');
   link?.querySelector(".badge")?.remove();
@@ -136,7 +136,7 @@ function badge(waiting) {
     link?.append(
       element(
         "span",
-        { class: "badge number", "aria-label": t("{documents} on the way", { documents: count(waiting, "document") }) },
+        { class: "badge number", "aria-label": t("{documents} being added", { documents: count(waiting, "document") }) },
         waiting > 99 ? "99+" : waiting,
       ),
     );

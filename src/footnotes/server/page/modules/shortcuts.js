@@ -1,4 +1,4 @@
-/** Keys of the keyboard, and the list of them. */
+/** Keyboard shortcuts, and their list. */
 
 import { button, element, showDialog } from "./dom.js";
 import { t } from "./language.js";
@@ -7,12 +7,12 @@ const LIST = [
   ["/", t("Go to the question, or to the search")],
   ["Esc", t("Leave the field; back to the footnote; close the source; stop the answer")],
   ["n", t("The next footnote, with its source")],
-  ["p", t("The footnote before")],
-  ["Enter", t("Ask; with Shift a new line. On a footnote: into its source")],
+  ["p", t("The previous footnote, with its source")],
+  ["Enter", t("Ask; with Shift, a new line; on a footnote, go into its source")],
   ["f", t("Find in the document that is open")],
   ["+ −", t("Larger, smaller")],
   ["c", t("Copy the answer with its footnotes")],
-  ["g a", t("To the questions; g s to the search, g l to the library")],
+  ["g a", t("Go to the questions; g s to the search, g l to the library")],
   ["Ctrl K", t("Go to anything by its name")],
   ["?", t("This list")],
 ];
@@ -66,11 +66,11 @@ function showShortcuts() {
   ]);
 }
 
-/** The focus never falls on nothing: where what had it is gone, it goes to the content. */
+/** The focus is never lost: if its element is removed, it moves to the content. */
 export function keepFocus() {
   const main = /** @type {HTMLElement} */ (document.getElementById("main"));
   let soon = 0;
-  // Not at once: on its way from one control to the next the focus is nowhere for a moment.
+  // Wait a moment: between two controls the focus is briefly nowhere.
   const check = () => {
     clearTimeout(soon);
     soon = setTimeout(() => document.activeElement === document.body && main.focus({ preventScroll: true }));

@@ -1,4 +1,4 @@
-/** A text in a dialog, selected, to be copied by hand. */
+/** Shows a text in a dialog, selected, to be copied by hand. */
 
 import { button, element, showDialog } from "./dom.js";
 import { t } from "./language.js";

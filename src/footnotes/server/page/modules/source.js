@@ -1,4 +1,4 @@
-/** The source of a footnote: the original beside the sentence it proves. */
+/** The source of a footnote: the original beside the sentence it supports. */
 
 import { announce, button, element, fill } from "./dom.js";
 import { readerOf } from "./reader.js";
@@ -50,7 +50,7 @@ export async function showSource(span, { origin = null, label, onPrevious = null
   const signal = panel.show({ title: span.path ? placeOf(span) : span.filename, subtitle, tools, body, origin, label: t("Source: {name}", { name: span.filename }), proves });
   /** @type {any} */
   let viewer = null;
-  // Before anything is fetched, so that nothing moves when it is there.
+  // Before the fetch, so that nothing moves when the text arrives.
   const seek = finder(span.document_id, signal, (place) => viewer?.reveal(place));
   panel.pin(span.page && quoteLine(span, proves), seek);
   try {

@@ -1,4 +1,4 @@
-/** What an answer was made from: documents, passages, and the score each leg gave them. */
+/** The basis of an answer: documents, passages, and their score in each leg. */
 
 import { element, fill } from "./dom.js";
 import { panel } from "./panel.js";

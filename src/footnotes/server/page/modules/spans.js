@@ -1,4 +1,4 @@
-/** Spans of a source, drawn around the text nodes that show it. */
+/** Spans of a source, drawn around the text nodes that show them. */
 
 /** @typedef {import("./markdown.js").Piece} Piece */
 
@@ -8,7 +8,7 @@
  * @param {number} start
  * @param {number} end
  * @param {() => HTMLElement} make
- * @returns {HTMLElement[]} what was wrapped around, in order
+ * @returns {HTMLElement[]} the new wrappers, in order
  */
 export function wrap(pieces, start, end, make) {
   const wrapped = [];
@@ -25,7 +25,7 @@ export function wrap(pieces, start, end, make) {
   return wrapped;
 }
 
-/** Cut a piece in two; returns the second. What is shown otherwise than written (an entity) is not cut. */
+/** Split a piece in two; returns the second. Text that differs from its source (an entity) is not split. */
 function split(pieces, index, at) {
   const piece = pieces[index];
   const shown = piece.node.data.length;
@@ -37,7 +37,7 @@ function split(pieces, index, at) {
   return second;
 }
 
-/** The node after which a mark for a span stands: the last one that shows something of it, or of what is before it. */
+/** The node after which a span's marker belongs: the last one that shows some of it, or of the text before it. */
 export function lastBefore(pieces, end) {
   let found = null;
   for (const piece of pieces) if (piece.start < end && piece.node.data.trim()) found = piece;

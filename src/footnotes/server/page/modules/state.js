@@ -1,4 +1,4 @@
-/** What several parts of the page share. A part reads the fields and listens for changes; nothing else is global. */
+/** State shared by parts of the page. A part reads the fields and listens for changes; nothing else is global. */
 
 /**
  * @typedef {object} Scope what a question or a search is about: everything where both are empty, else any of them
@@ -7,7 +7,7 @@
  */
 
 class State extends EventTarget {
-  /** @type {any} the answer of /v1/status */
+  /** @type {any} the response of /v1/status */
   status = null;
   /** @type {Scope} */
   scope = { collections: [], documents: [] };
@@ -15,7 +15,7 @@ class State extends EventTarget {
   legs = null;
   online = true;
   #known = () => {};
-  /** Settled when the server has first said what it is. */
+  /** Resolves when the first status has arrived. */
   known = new Promise((resolve) => (this.#known = () => resolve(undefined)));
 
   /** @param {string} name @param {() => void} action */
@@ -38,7 +38,7 @@ class State extends EventTarget {
     this.changed("scope");
   }
 
-  /** Put a collection into the scope, or take it out. */
+  /** Add a collection to the scope, or remove it. */
   toggleCollection(name) {
     const { collections, documents } = this.scope;
     this.setScope({ collections: toggled(collections, name, (one) => one), documents });
@@ -54,7 +54,7 @@ class State extends EventTarget {
     return this.scope.collections.length + this.scope.documents.length > 0;
   }
 
-  /** The collection new files go to: the only one that is chosen, or what the server takes. */
+  /** The collection for new files: the selected one if it is the only one, else the server's default. */
   get collection() {
     const { collections } = this.scope;
     return collections.length === 1 ? collections[0] : null;
@@ -71,13 +71,13 @@ class State extends EventTarget {
     this.changed("online");
   }
 
-  /** Whether the key may do something; one that may administer may do everything, as the server has it. */
+  /** Whether the key has a scope; admin includes all others, as on the server. */
   may(scope) {
     const scopes = this.status?.scopes || [];
     return scopes.includes(scope) || scopes.includes("admin");
   }
 
-  /** How many documents there are, in all or in some collections. */
+  /** Count the documents, in all or in some collections. */
   documents(collections = /** @type {string[]} */ ([])) {
     const rows = this.status?.collections || [];
     return rows
@@ -85,7 +85,7 @@ class State extends EventTarget {
       .reduce((sum, row) => sum + row.documents, 0);
   }
 
-  /** The fields that narrow a search or a question down. */
+  /** The request fields that restrict a search or a question. */
   filter() {
     const { collections, documents } = this.scope;
     if (documents.length === 0 && collections.length === 1) return { collection: collections[0] };

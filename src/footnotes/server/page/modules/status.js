@@ -1,4 +1,4 @@
-/** What the server says about itself, asked for when something changed and now and then. */
+/** The server's status, fetched after changes and regularly. */
 
 import { getJson } from "./api.js";
 import { settled } from "./dom.js";
@@ -11,7 +11,7 @@ export async function loadStatus() {
   state.setStatus(await getJson("/v1/status"));
 }
 
-/** Soon, and once for many changes: the server counts its files for it. */
+/** Fetch it soon, once for many changes, because the server counts its files for it. */
 export const refreshStatus = settled(400, () => loadStatus().catch(() => {}));
 
 export function keepFresh() {

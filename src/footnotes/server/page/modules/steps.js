@@ -1,4 +1,4 @@
-/** What was done on the way to an answer, in words. */
+/** The steps towards an answer, as text. */
 
 import { element } from "./dom.js";
 import { count, t } from "./language.js";
@@ -6,7 +6,7 @@ import { connections } from "./models.js";
 import { plainWords } from "./plain.js";
 import { pageOf, sentence, shortened } from "./words.js";
 
-/** One line for all of it: `Searched “…”, read 5 passages from 3 documents`. */
+/** A summary in one line: `Searched “…”, read 5 passages from 3 documents`. */
 export function summaryOf(steps, hits) {
   const documents = new Set(hits.map((hit) => hit.document_id)).size;
   const last = steps.findLast((step) => step.type === "action");
@@ -14,7 +14,7 @@ export function summaryOf(steps, hits) {
   return [last ? describe(last) : t("Searched your documents"), read].filter(Boolean).join(", ");
 }
 
-/** The steps one by one; without any, the first passages that were read. */
+/** The single steps; if there are none, the first passages read. */
 export function rowsOf(steps, hits) {
   if (steps.length > 0) return steps.map(stepRow);
   return hits.slice(0, 6).map((hit) => {
@@ -51,7 +51,7 @@ export function modelFailure(answer) {
   return leg?.status === "failed" ? leg.reason || t("no reason was given") : "";
 }
 
-/** What kind of answer it is, in a sentence; nothing for one that needs no words. */
+/** The kind of the answer in a sentence; empty if it needs no explanation. */
 export function kindOf(answer) {
   const failure = modelFailure(answer);
   const written = answer.model && answer.model !== "extractive" && !failure;
@@ -75,21 +75,21 @@ function proof(answer) {
   return all > 0 ? t("{number} of {sentences} proved.", { number: proved, sentences: count(all, "sentence") }) : "";
 }
 
-/** Whether less than half of an answer is proved: then the passages speak for themselves. */
+/** Whether less than half of an answer is supported: then the passages are shown too. */
 export function isDoubtful(answer) {
   const { proved, all } = counted(answer);
   return proved < all / 2;
 }
 
-/** Why an answer has no end although nothing failed. */
+/** Why an answer breaks off although nothing failed. */
 export function cutWords(answer) {
   const circles = answer.steps.some((step) => /repeating itself/.test(step.text));
   return circles
-    ? t("The model went on repeating itself and was stopped.")
-    : t("The answer is as long as the model may write (max_tokens).");
+    ? t("The model kept repeating itself and was stopped.")
+    : t("The answer reached the length that the model may write (max_tokens).");
 }
 
-/** Why an answer is not all it could be. */
+/** Why an answer is incomplete. */
 export function notices(answer) {
   if (!answer.degraded) return "";
   const down = Object.entries(answer.legs).filter(

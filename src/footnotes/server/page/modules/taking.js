@@ -1,4 +1,4 @@
-/** An answer or a conversation to take away. */
+/** Exports of an answer or a conversation. */
 
 import { button, element, showDialog } from "./dom.js";
 import { distinct } from "./answer.js";
@@ -6,7 +6,7 @@ import { saveFile } from "./api.js";
 import { t } from "./language.js";
 import { placeOf } from "./words.js";
 
-/** An answer as HTML for a word processor: made of elements, and written by the browser. */
+/** An answer as HTML for a word processor: built from elements, and serialised by the browser. */
 export function asRichText(body, citations) {
   const holder = element("div");
   for (const node of body.childNodes) holder.append(node.cloneNode(true));
@@ -22,7 +22,7 @@ export function asRichText(body, citations) {
   return new XMLSerializer().serializeToString(holder);
 }
 
-/** Word, Markdown, paper. @param {string} conversation its id */
+/** Export as Word, Markdown or print. @param {string} conversation its id */
 export function showExport(conversation) {
   const save = (format) => async () => {
     dialog.close();
@@ -30,7 +30,7 @@ export function showExport(conversation) {
   };
   const print = () => (dialog.close(), setTimeout(() => globalThis.print()));
   const dialog = showDialog(
-    t("Take this conversation away"),
+    t("Export this conversation"),
     element("p", { class: "soft" }, t("With all its questions, answers and footnotes.")),
     [
       button(t("Cancel"), { onclick: () => dialog.close() }),

@@ -1,4 +1,4 @@
-/** Which words of a passage a query meant. A likeness of the server's stemming, for the eye alone. */
+/** Finds the words of a query in a passage. An approximation of the server's stemming, only for display. */
 
 import { element } from "./dom.js";
 
@@ -16,14 +16,14 @@ function stem(word) {
   return cut.length >= 3 ? cut : low;
 }
 
-/** The words of a query that carry it. */
+/** The words of a query without function words. */
 export function termsOf(query) {
   const all = [...query.matchAll(WORD)].map((match) => match[0]);
   const kept = all.filter((word) => !COMMON.has(word.toLowerCase()));
   return new Set((kept.length > 0 ? kept : all).map(stem));
 }
 
-/** @returns {(string | HTMLElement)[]} the text with its found words marked */
+/** @returns {(string | HTMLElement)[]} the text with marked words */
 export function marksOf(text, query) {
   const terms = termsOf(query);
   const parts = [];

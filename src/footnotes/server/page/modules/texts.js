@@ -1,4 +1,4 @@
-/** A text beside an answer, in the form it has: Markdown set, code with its lines, a table with its row, or plain. */
+/** A text beside an answer, by its kind: rendered Markdown, code with line numbers, a table, or plain text. */
 
 import { button, choice, element, fill } from "./dom.js";
 import { getJson } from "./api.js";
@@ -10,11 +10,11 @@ import { pointsIn, unitsOf } from "./offsets.js";
 import { wrap } from "./spans.js";
 import { unwrapped } from "./words.js";
 
-/** Characters shown on either side of a span; a book is not laid out whole for one sentence. */
+/** Characters shown on either side of a span; a book is not rendered whole for one sentence. */
 const AROUND = 15_000;
 /** Code is shown from its first line, so that every line has its number. */
 const AROUND_CODE = 400_000;
-/** Longer source is shown without colours: they are for reading, and nobody reads that much at once. */
+/** Longer source code has no colours, because no one reads that much at once. */
 const COLOURED = 200_000;
 const MARKDOWN = new Set(["text/markdown", "text/x-markdown", "text/x-wiki"]);
 const TABLES = new Set(["text/csv", "text/tab-separated-values"]);
@@ -22,7 +22,7 @@ const SHEET = /spreadsheet|excel/;
 const CODE =
   /^(text\/x-(?!markdown|rst)|application\/(json|javascript|xml|x-sh|toml|x-yaml|yaml)|text\/(javascript|css|xml|yaml))/;
 
-/** @typedef {{text: string, start: number, end: number, before: boolean, after: boolean}} Window what is shown of a text */
+/** @typedef {{text: string, start: number, end: number, before: boolean, after: boolean}} Window the shown part */
 
 /**
  * @param {any} found the document
@@ -44,7 +44,7 @@ class TextViewer {
     this.others = others;
     this.draw = drawerFor(found);
     this.body = element("div");
-    const words = { [markdownText.name]: t("Rendered"), [tableText.name]: t("Table"), [blockText.name]: t("Set") }[this.draw.name];
+    const words = { [markdownText.name]: t("Rendered"), [tableText.name]: t("Table"), [blockText.name]: t("Formatted") }[this.draw.name];
     const as = (plain) => () => ((this.#asWritten = plain), this.#render());
     const wrap = button(t("Wrap lines"), { kind: "quiet", "aria-pressed": "false", onclick: () => wrap.setAttribute("aria-pressed", String(this.body.classList.toggle("wrapped"))) });
     this.root = element(
@@ -62,7 +62,7 @@ class TextViewer {
     this.body.style.setProperty("--zoom", String(this.size));
   }
 
-  /** Show a place in the text, and what stands around it. */
+  /** Show a place in the text with its context. */
   async reveal(place) {
     this.place = place;
     const known = this.shown && place.start >= this.shown.start && place.end <= this.shown.end;
@@ -93,7 +93,7 @@ class TextViewer {
     });
   }
 
-  /** The part of the text before or after what is shown. */
+  /** A button for the part of the text before or after the window. */
   async #turn(at) {
     const start = Math.max(0, at);
     this.shown = await this.#window(start + AROUND, start + AROUND);
@@ -103,13 +103,13 @@ class TextViewer {
   }
 }
 
-/** Which way text runs is found out from its letters, block by block. */
+/** The browser finds the text direction from the letters, block by block. */
 async function blocksOf(found, shown, signal) {
   const path = `/v1/documents/${encodeURIComponent(found.id)}/blocks?start=${shown.start}&end=${shown.end}&limit=10000`;
   return (await getJson(path, signal)).blocks;
 }
 
-/** Which way to draw a document. */
+/** Select how to draw a document. */
 function drawerFor(found) {
   if (MARKDOWN.has(found.mime)) return markdownText;
   if (TABLES.has(found.mime) || SHEET.test(found.mime)) return tableText;
@@ -125,7 +125,7 @@ async function windowAround(found, start, end, signal) {
   return cutAtLines(part.text, from, upTo, found.characters, start);
 }
 
-/** A window begins and ends with whole lines, so that tables and Markdown are read rightly. */
+/** A window begins and ends with whole lines, so that tables and Markdown parse correctly. */
 function cutAtLines(text, from, upTo, characters, spanStart) {
   let shown = text;
   let start = from;
@@ -145,9 +145,9 @@ function render(holder, shown, drawn, { back, on, quietly }) {
     element("p", { class: "cut" }, button(words, { kind: "link", onclick: action }));
   fill(
     holder,
-    shown.before && turn(t("Read what stands before this"), back),
+    shown.before && turn(t("Show the text before this"), back),
     drawn,
-    shown.after && turn(t("Read on"), on),
+    shown.after && turn(t("Show the text after this"), on),
   );
   if (!quietly)
     requestAnimationFrame(() => holder.querySelector("mark.current, .marked")?.scrollIntoView({ block: "center" }));
@@ -161,7 +161,7 @@ function plainText(text, { start, end, noted: others = [] }) {
   return element("div", { class: "prose plain", dir: "auto" }, pieces(even, 0, { start, end, noted: others }));
 }
 
-/** A stretch of text, its marked spans in marks: the current one where two meet. */
+/** A piece of text with its marked spans; where two meet, the current one wins. */
 function pieces(text, base, { start, end, noted: others = [] }) {
   const borders = new Set([0, text.length]);
   const all = [{ start, end }, ...others];
@@ -179,7 +179,7 @@ function pieces(text, base, { start, end, noted: others = [] }) {
 
 const LEVELS = ["h2", "h3", "h4", "h5", "h6", "h6"];
 
-/** Word, HTML, slides, mail: set from the blocks that were found in them. */
+/** Word, HTML, slides, mail: rendered from the extracted blocks. */
 function blockText(text, place, _, mime, shown) {
   const holder = element("div", { class: "prose" });
   const unit = unitsOf(text);
@@ -194,7 +194,7 @@ function blockText(text, place, _, mime, shown) {
   return upTo > 0 ? holder : plainText(text, place);
 }
 
-/** The lines that stand above a message already, unless they are what is looked for. */
+/** The lines that are already shown above a message, unless they are searched for. */
 function isMailHead(text, from, to, mime, { start, end }) {
   const sought = end > start && start < to && end > from;
   return mime === "message/rfc822" && !sought && /^(From|To|Cc|Date): /.test(text.slice(from, to)) && from < 2000;
@@ -254,13 +254,13 @@ function markdownText(text, { start, end, noted: others = [] }) {
   return holder;
 }
 
-/** @param {number | null} firstLine null when the window does not begin with the text */
+/** @param {number | null} firstLine null if the window does not begin with the text */
 function codeText(text, { start, end, noted: others = [] }, firstLine, mime) {
   const list = element("ol", { class: "code-lines" });
   const colours = text.length <= COLOURED ? colourSpans(text, mime) : [];
   let offset = 0;
   let next = 0;
-  /** A stretch of the text, its colours on it. Whoever asks goes forward. */
+  /** A piece of the text with its colours. Callers must go forward. */
   const coloured = (from, upTo) => {
     const pieces = [];
     if (from === upTo) return pieces;
@@ -296,7 +296,7 @@ function codeText(text, { start, end, noted: others = [] }, firstLine, mime) {
   return list;
 }
 
-/** Tables as they stand in canonical text; the lines between them, the name of a sheet for instance, stay lines. */
+/** Tables in canonical text; lines between them, such as the name of a sheet, stay lines. */
 function tableText(text, { start, end, noted: others = [] }) {
   const lines = text.split("\n");
   const framed = areFramed(lines.filter((line) => line.trim()));
@@ -309,7 +309,7 @@ function tableText(text, { start, end, noted: others = [] }) {
     const upTo = offset + line.length;
     const cells = rows[index];
     const lone = cells.length === 1 && widest > 1;
-    // What stands alone after an empty line begins another table.
+    // A single row after an empty line begins another table.
     if (lone && !lines[index - 1]?.trim()) headed = false;
     if (line.trim() && cells.length > 0) {
       const name = headed || lone ? "td" : "th";
@@ -330,5 +330,5 @@ function tableText(text, { start, end, noted: others = [] }) {
   return element("div", { class: "table-frame" }, element("table", { class: "data" }, body));
 }
 
-/** The line below the head of a table in Markdown. */
+/** The separator line below the head of a Markdown table. */
 const isRule = (line) => /^[\s|:-]+$/.test(line) && line.includes("-");

@@ -1,4 +1,4 @@
-/** What is being taken in: one bar for all of it, how long it may take, what failed and why. */
+/** Running uploads: one bar for all of them, an estimate of the time, and failures with their reasons. */
 
 import { button, element, refill } from "./dom.js";
 import { jobs } from "./jobs.js";
@@ -17,7 +17,7 @@ export class Tray {
   #openGroups = new Set();
 
   constructor() {
-    this.root = element("section", { class: "work", "aria-label": t("Being taken in"), hidden: true });
+    this.root = element("section", { class: "work", "aria-label": t("Adding documents"), hidden: true });
     jobs.onChange(() => this.#draw());
     transfers.onChange(() => this.#draw());
   }
@@ -54,7 +54,7 @@ export class Tray {
     if (busy === 0) this.#began = 0;
   }
 
-  /** One bar for everything since it was last quiet. */
+  /** One bar for everything since work was last idle. */
   #bar(busy, finished, running, sending) {
     const part = running.reduce((sum, job) => sum + shareOf(job), 0) + sending.reduce((sum, one) => sum + one.share * 0.1, 0);
     if (!this.#began) [this.#began, this.#done] = [Date.now(), finished];
@@ -65,13 +65,13 @@ export class Tray {
     const left = share > 0.05 ? ((Date.now() - this.#began) / share) * (1 - share) : 0;
     const bar = element(
       "span",
-      { class: "bar whole", role: "progressbar", "aria-label": t("All together"), "aria-valuemin": "0", "aria-valuemax": "100", "aria-valuenow": Math.round(share * 100) },
+      { class: "bar whole", role: "progressbar", "aria-label": t("Total progress"), "aria-valuemin": "0", "aria-valuemax": "100", "aria-valuenow": Math.round(share * 100) },
       filled,
     );
     return [bar, element("p", { class: "small soft" }, left > 5000 ? t("about {time} left", { time: longTime(left) }) : t("Documents are found by their words as soon as they are read."))];
   }
 
-  /** The same reason many times over is said once. */
+  /** Repeated reasons are shown once. */
   #failures(failed) {
     const groups = new Map();
     for (const job of failed) groups.set(job.error?.code, [...(groups.get(job.error?.code) || []), job]);
@@ -98,9 +98,9 @@ export class Tray {
 }
 
 function heading(busy, failed, finished) {
-  if (busy === 0 && failed > 0 && finished > 0) return t("Everything is taken in, but for {failures}.", { failures: count(failed, "failure") });
-  if (busy > 0) return t("Taking in {documents}", { documents: count(busy, "document") });
-  return failed > 0 ? t("{documents} could not be taken in", { documents: count(failed, "document") }) : t("Taken in");
+  if (busy === 0 && failed > 0 && finished > 0) return t("The documents are added, with {failures}.", { failures: count(failed, "failure") });
+  if (busy > 0) return t("Adding {documents}", { documents: count(busy, "document") });
+  return failed > 0 ? t("{documents} could not be added", { documents: count(failed, "document") }) : t("Added");
 }
 
 function askAbout(finished) {

@@ -1,4 +1,4 @@
-/** The folders documents came from, as a tree; a branch is drawn when it is opened. */
+/** The folders of documents as a tree; a branch is drawn when it is opened. */
 
 import { button, element, fill } from "./dom.js";
 import { figure, t } from "./language.js";

@@ -1,4 +1,4 @@
-/** One question and its answer: the steps, the words as they come, the footnotes, and what became of it. */
+/** One question and its answer: the steps, the words as they arrive, the footnotes, and the result. */
 
 import { announce, button, element, fill } from "./dom.js";
 import { AnswerText, asMarkdown, distinct } from "./answer.js";
@@ -20,17 +20,17 @@ const NEAREST = 3;
 
 const REJOINS = 3;
 
-/** Seconds without a word that need no explanation. */
+/** Seconds of silence that need no explanation. */
 const PATIENCE = 3;
 
 /** @typedef {"asking" | "done" | "stopped" | "failed" | "forgotten"} TurnState */
 
 /**
- * @typedef {object} Kept where a turn is kept by the server
+ * @typedef {object} Kept where the server stores a turn
  * @property {string} conversation
  * @property {number} number
  * @property {boolean} begins whether it is the first question
- * @property {boolean} replaces whether it takes the place of what is there, and of what came after
+ * @property {boolean} replaces whether it replaces the stored turn and those after it
  */
 
 export class Turn {
@@ -43,7 +43,7 @@ export class Turn {
   uncertain = [];
   hits = [];
   steps = [];
-  /** @type {any} the whole answer, once it is there */
+  /** @type {any} the whole answer, once complete */
   answer = null;
   /** @type {TurnState} */
   state = "asking";
@@ -54,7 +54,7 @@ export class Turn {
   #clock = 0;
   #noted = "[]";
   judgement = { rating: null, reason: "" };
-  /** Whether the server has written the question down; known when it answers at all. */
+  /** Whether the server has stored the question; known when it responds. */
   written = Promise.resolve(false);
   isWritten = false;
 
@@ -97,7 +97,7 @@ export class Turn {
       this.foot,
     );
     this.drawScope(this.options.scopeWords);
-    // What unfolds above an answer moves its lines, and their notes with them.
+    // Content that unfolds above an answer moves its lines, and so their notes.
     this.unfolding.addEventListener("toggle", () => alignNotes(this.root));
     this.quotes = this.options.model === QUOTATIONS || (connections.isKnown && !connections.isAny);
     const open = (citation, origin) => this.actions.onFootnote(this, citation, origin);
@@ -105,20 +105,20 @@ export class Turn {
     this.quoter = new Quotations(this.body, open);
   }
 
-  /** @param {string} words what was asked, nothing for everything */
+  /** @param {string} words the scope as text, empty for everything */
   drawScope(words) {
     this.options.scopeWords = words;
     this.scope.textContent = words;
     this.scope.hidden = !words;
   }
 
-  /** Where the server keeps this turn. */
+  /** Where the server stores this turn. */
   get path() {
     const { kept } = this.options;
     return kept ? `/v1/conversations/${kept.conversation}/turns/${kept.number}` : "";
   }
 
-  /** A model on this machine may read for minutes before its first word: how long it has been is said. */
+  /** A model on this machine may read for minutes before its first word, so the waiting time is shown. */
   #watchTheClock() {
     const begun = Date.now();
     clearInterval(this.#clock);
@@ -136,7 +136,7 @@ export class Turn {
     if (!this.answer) this.kind.textContent = "";
   }
 
-  /** Ask, and follow the answer to its end. Everything lands in this turn, however late it comes. */
+  /** Ask, and follow the answer to its end. All results go into this turn, however late they arrive. */
   async run() {
     let known = (_) => {};
     this.written = new Promise((resolve) => (known = resolve));
@@ -172,12 +172,12 @@ export class Turn {
       this.#take(event.name, event.data);
     }
     if (this.state === "asking")
-      throw new ApiError({ message: t("the answer broke off before its end"), remedy: t("Ask again; what came is kept.") });
+      throw new ApiError({ message: t("the answer broke off before its end"), remedy: t("Ask again; the text so far is kept.") });
   }
 
   async #broken(error) {
     if (this.state !== "asking" || isAbort(error)) return;
-    // The server goes on with an answer that it keeps: whoever lost the connection takes it up again.
+    // The server continues a stored answer, so after a lost connection follow it again.
     if (this.path && (await this.written) && !(error instanceof ApiError && error.status) && (await this.#rejoined()))
       return;
     const known =
@@ -185,7 +185,7 @@ export class Turn {
         ? error
         : new ApiError({
             message: t("the connection broke off"),
-            remedy: t("Check that the server runs, then ask again; what came is kept."),
+            remedy: t("Check that the server runs, then ask again; the text so far is kept."),
           });
     this.#fail(known);
   }
@@ -198,13 +198,13 @@ export class Turn {
         if (this.state === "asking") await this.follow();
         return true;
       } catch {
-        // tried again
+        // retry
       }
     }
     return false;
   }
 
-  /** All that came of an answer the server is at, then the rest. */
+  /** Follow an answer in progress: its events so far, then the rest. */
   async follow() {
     const response = await send(`${this.path}/events`, { accept: "text/event-stream", signal: this.#abort.signal });
     this.text = "";
@@ -213,7 +213,7 @@ export class Turn {
     await this.#read(response);
   }
 
-  /** A turn as the server kept it. */
+  /** Show a turn as the server stored it. */
   static restored(kept, options, actions) {
     const turn = new Turn(kept.question, options, actions);
     turn.written = Promise.resolve(true);
@@ -232,25 +232,25 @@ export class Turn {
     this.state = kept.state;
     if (kept.answer?.answer) this.#keep(kept.answer);
     const words = {
-      stopped: t("Stopped. What came is kept."),
-      forgotten: t("A document this answer quoted was deleted, and the answer with it. Ask again for what the others say."),
+      stopped: t("Stopped. The text so far is kept."),
+      forgotten: t("A document that this answer quoted was deleted, and the answer with it. Ask again to use the other documents."),
       failed: kept.error ? `${sentence(kept.error.message)} ${kept.error.remedy}` : t("The answer broke off."),
     }[kept.state];
     return this.#finish(words, kept.state === "failed");
   }
 
-  /** Stop always works: the words that came stay. */
+  /** Stop always works: the words received so far stay. */
   stop() {
     if (this.state !== "asking") return;
     this.state = "stopped";
-    // One that is kept is stopped by the server, which keeps what came; leaving it alone would let it go on.
+    // The server stops and saves a stored turn; only disconnecting would let it continue.
     if (this.path) postJson(`${this.path}/stop`).catch(() => this.#abort.abort());
     else this.#abort.abort();
-    this.#finish(t("Stopped. What came is kept."));
+    this.#finish(t("Stopped. The text so far is kept."));
     announce(t("Stopped."));
   }
 
-  /** Nobody looks at it any more; the server goes on with what it keeps. */
+  /** Stop following; the server continues stored answers. */
   leave() {
     clearInterval(this.#clock);
     if (this.state === "asking") this.#abort.abort();
@@ -268,7 +268,7 @@ export class Turn {
     return undefined;
   }
 
-  /** At most one drawing a frame, however fast the words come. */
+  /** Draw at most once per frame, however fast the words arrive. */
   #drawSoon() {
     this.#frame ||= requestAnimationFrame(() => {
       this.#frame = 0;
@@ -293,7 +293,7 @@ export class Turn {
     this.actions.onChange();
   }
 
-  /** Prose of a model, or quotations in cards: never the one in the guise of the other. */
+  /** Prose from a model, or quotations in cards: never one in the form of the other. */
   #drawText() {
     const cards = this.quotes && this.citations.length > 0;
     this.writer.draw(cards || (this.quotes && this.state === "asking") ? "" : this.text, this.citations, this.unsupported, this.uncertain);
@@ -323,7 +323,7 @@ export class Turn {
     return element("li", { "data-marker": citation.marker }, note);
   }
 
-  /** Show which sentence a footnote proves. */
+  /** Show the sentence that a footnote supports. */
   light(marker, on) {
     const lit = on || marker === this.selected;
     for (const part of this.body.querySelectorAll(`.supported[data-marker="${marker}"]`))
@@ -335,7 +335,7 @@ export class Turn {
     return this.body.querySelector(`.reference a[data-marker="${marker}"]`);
   }
 
-  /** The words a footnote proves. */
+  /** The words that a footnote supports. */
   sentenceOf(marker) {
     return [...this.body.querySelectorAll(`.supported[data-marker="${marker}"]`)].map((one) => one.textContent).join(" ");
   }
@@ -369,7 +369,7 @@ export class Turn {
     announce([t("Answer: {answer}", { answer: answer.answer }), footnotes, doubts].filter(Boolean).join(" "));
   }
 
-  /** What the answer is made of; a model that failed is a failure, whatever stands below it. */
+  /** The basis of the answer; a failed model is reported as a failure, even if quotations follow. */
   #drawKind(answer) {
     const failure = modelFailure(answer);
     const words = [failure && t("The model failed: {reason}", { reason: sentence(failure) }), kindOf(answer)].filter(Boolean).join(" ");
@@ -379,7 +379,7 @@ export class Turn {
     this.#drawNearest(answer);
   }
 
-  /** Where nothing answers, or little of an answer is proved: what stands nearest, and where else to look. */
+  /** If nothing answers, or little of the answer is supported: show the nearest passages, and other ways to search. */
   #drawNearest(answer) {
     const hits = answer.hits.slice(0, NEAREST);
     this.nearest.hidden = answer.kind !== "nothing" && !isDoubtful(answer);
@@ -422,7 +422,7 @@ export class Turn {
     this.steps = answer.steps.length > 0 ? answer.steps : this.steps;
   }
 
-  /** Words that broke off are no sentence yet: nothing can prove them. */
+  /** Drop the footnotes of an incomplete last sentence: nothing can support it. */
   #dropHalf() {
     const end = [...this.text.trimEnd()].length;
     if (/[.!?…。！？؟"”»)|\]]$/.test(this.text.trimEnd())) return;
@@ -482,7 +482,7 @@ export class Turn {
     this.#drawHead();
   }
 
-  /** Another turn came or went: what may be done with this one may have changed. */
+  /** Update the actions: they depend on other turns. */
   redraw() {
     if (this.state !== "asking") this.#drawFoot();
   }
@@ -514,7 +514,7 @@ export class Turn {
         "div",
         { class: "grow" },
         field,
-        !this.actions.isLast(this) && element("p", { class: "small soft" }, t("What was asked after it goes.")),
+        !this.actions.isLast(this) && element("p", { class: "small soft" }, t("Later questions and answers are removed.")),
         element(
           "div",
           { class: "row" },
@@ -526,7 +526,7 @@ export class Turn {
     field.focus();
   }
 
-  /** The answer with its footnotes, to the clipboard: set for a word processor, as Markdown for the rest. */
+  /** Copy the answer with its footnotes: formatted for word processors, as Markdown otherwise. */
   copy(origin = this.foot.querySelector("button")) {
     return this.#copied(origin, asRichText(this.body, this.citations));
   }

@@ -1,4 +1,4 @@
-/** Ten seconds to think better of it: what is deleted is hidden at once, and sent when they are over. */
+/** Ten seconds to undo a deletion: documents are hidden at once, and the request is sent afterwards. */
 
 import { announce, button, element, fill } from "./dom.js";
 import { count, t } from "./language.js";
@@ -9,7 +9,7 @@ const SECONDS = 10;
 let waiting = null;
 
 /**
- * @param {string} words what was done, `Deleted “…”.`
+ * @param {string} words a report, `Deleted “…”.`
  * @param {{send: (leaving: boolean) => void, undo: () => void}} actions `send` also runs when the page is left
  */
 export function withUndo(words, { send, undo }) {
@@ -40,7 +40,7 @@ export function withUndo(words, { send, undo }) {
   announce(`${words} ${t("It can be undone for {seconds}.", { seconds: count(SECONDS, "second") })}`);
 }
 
-/** Send what waits now: another deletion takes its place. */
+/** Send the pending deletion now, because another one replaces it. */
 export function finish() {
   waiting?.send();
 }

@@ -1,4 +1,4 @@
-/** Files and folders, dropped anywhere or chosen, handed over a few at a time. */
+/** Uploads of files and folders, dropped anywhere or selected, a few at a time. */
 
 import { announce, element } from "./dom.js";
 import { upload } from "./api.js";
@@ -34,18 +34,18 @@ class Transfers extends EventTarget {
     const { collection } = state;
     for (const batch of batches(wanted))
       this.all.push({ id: (this.#next += 1), files: batch, collection, share: 0, error: null });
-    announce(t("Handing over {files}.", { files: count(wanted.length, "file") }));
+    announce(t("Uploading {files}.", { files: count(wanted.length, "file") }));
     // A conversation is not taken away; the number at the library tells what goes on.
     if (!document.querySelector("#view-ask .turn")) location.hash = "#/library";
     this.changed();
     this.#run();
   }
 
-  /** Nothing but hidden files came: that is said, instead of nothing at all. */
+  /** Only hidden files were dropped: say so instead of doing nothing. */
   #leaveOut(files) {
     if (files.length === 0) return;
-    const remedy = t("Hidden files and folders are not taken in; give it another name.");
-    const error = { message: t("it was left out"), remedy };
+    const remedy = t("Hidden files and folders are not added. Rename it to add it.");
+    const error = { message: t("it was skipped"), remedy };
     this.all.push({ id: (this.#next += 1), files, collection: null, share: 0, error, final: true });
     location.hash = "#/library";
     this.changed();
@@ -63,7 +63,7 @@ class Transfers extends EventTarget {
     this.changed();
   }
 
-  /** One file that is refused must not hold back those sent with it: they go again one by one. */
+  /** One rejected file must not block the others in its request: send them again one by one. */
   #failed(transfer, error) {
     if (transfer.files.length > 1 && error.status > 0) {
       const single = transfer.files.map((one) => ({
@@ -113,7 +113,7 @@ function batches(files) {
   return made;
 }
 
-/** Open the system's own dialog. */
+/** Open the system's file dialog. */
 export function chooseFiles(folder) {
   const input = element("input", { type: "file", multiple: true, hidden: true, "data-upload": "" });
   if (folder) input.webkitdirectory = true;
@@ -145,7 +145,7 @@ export function acceptDrops() {
   });
 }
 
-/** All files of a drop, those of folders too. The entries must be taken before the first wait. */
+/** All files of a drop, including those in folders. The entries must be read before the first await. */
 async function filesOf(transfer) {
   const items = [...transfer.items].filter((item) => item.kind === "file");
   const entries = items.map((item) => item.webkitGetAsEntry?.());
@@ -161,7 +161,7 @@ async function walk(entry) {
   const reader = entry.createReader();
   const found = [];
   for (;;) {
-    // A folder is read some entries at a time, until none are left.
+    // Entries of a folder come in batches, until one is empty.
     const part = await new Promise((resolve, reject) => reader.readEntries(resolve, reject)).catch(() => []);
     if (part.length === 0) break;
     for (const inner of part) found.push(...(await walk(inner)));

@@ -1,4 +1,4 @@
-/** A list of any length that draws only the rows in view. Rows are of one height. */
+/** A list of any length that draws only visible rows. All rows have the same height. */
 
 import { element } from "./dom.js";
 
@@ -23,7 +23,7 @@ export class VirtualList {
     new ResizeObserver(() => this.#soon()).observe(this.root);
   }
 
-  /** Set how many rows there are and draw those in view again. */
+  /** Set the number of rows, and redraw the visible ones. */
   update(count) {
     this.#count = count;
     this.list.style.height = `${count * this.rowHeight}px`;
@@ -80,7 +80,7 @@ export class VirtualList {
     });
   }
 
-  /** Arrows, page keys, Home and End walk the rows, as far as the list goes. */
+  /** Arrow and page keys, Home and End move through the rows, up to the end of the list. */
   #key(event) {
     const now = this.#focused();
     const page = Math.max(1, Math.floor(this.root.clientHeight / this.rowHeight) - 1);

@@ -1,4 +1,4 @@
-/** Before the first question: how to add the first file, or what could be asked of what is there. */
+/** Shown before the first question: how to add a first file, or sample questions on the documents. */
 
 import { button, element, fill } from "./dom.js";
 import { getJson } from "./api.js";
@@ -39,12 +39,12 @@ function empty() {
       element(
         "li",
         {},
-        t("A document is found by its words as soon as its text is in, and by its meaning a moment later."),
+        t("A document is found by its words as soon as its text is stored, and by its meaning a moment later."),
       ),
       element(
         "li",
         {},
-        t("Each sentence of an answer carries a footnote. Open it and the source stands beside it, the sentence marked."),
+        t("Each sentence of an answer has a footnote. Open it to see the source beside the answer, with the sentence marked."),
       ),
     ),
   );
@@ -52,7 +52,7 @@ function empty() {
 
 function filled(documents, onAsk) {
   const list = element("ul", { class: "samples" });
-  const heading = element("h2", { hidden: true }, t("For instance"));
+  const heading = element("h2", { hidden: true }, t("For example"));
   offer(list, heading, onAsk);
   return element(
     "div",
@@ -61,14 +61,14 @@ function filled(documents, onAsk) {
     element(
       "p",
       { class: "lead" },
-      t("{documents} to answer from. Each sentence will carry a footnote to the exact words it came from.", { documents: count(documents, "document") }),
+      t("{documents} to answer from. Each sentence will have a footnote to the exact words it came from.", { documents: count(documents, "document") }),
     ),
     heading,
     list,
   );
 }
 
-/** Questions made of what is really there, from different documents. */
+/** Sample questions from different documents. */
 async function offer(list, heading, onAsk) {
   try {
     const { collection, where } = state.filter();
@@ -85,7 +85,7 @@ async function offer(list, heading, onAsk) {
       ),
     );
   } catch {
-    // Samples are a courtesy: the page works without them.
+    // The page works without samples.
   }
 }
 

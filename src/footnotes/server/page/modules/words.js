@@ -1,4 +1,4 @@
-/** Numbers, sizes, times and names as people read them. */
+/** Formats numbers, sizes, times and names for people. */
 
 import { count, language, t } from "./language.js";
 
@@ -19,20 +19,20 @@ export function duration(milliseconds) {
   return milliseconds < 1000 ? measured(Math.round(milliseconds), "ms") : measured((milliseconds / 1000).toFixed(1), "s");
 }
 
-/** A number before its unit, also where the words around it run from the right. */
+/** Keeps a number before its unit, even in text that runs from right to left. */
 function measured(number, unit) {
   const text = `${number} ${unit}`;
   return document.documentElement.dir === "rtl" ? `\u2066${text}\u2069` : text;
 }
 
-/** `3 minutes`: a time nobody counts in seconds. */
+/** `3 minutes`: a rounded time. */
 export function longTime(milliseconds) {
   const minutes = milliseconds / 60_000;
   if (minutes < 1) return count(Math.max(5, Math.round(milliseconds / 5000) * 5), "second");
   return minutes < 90 ? count(Math.round(minutes), "minute") : count(Math.round(minutes / 60), "hour");
 }
 
-/** `it failed` → `It failed.`; a name at the beginning stays as it is written. */
+/** `it failed` → `It failed.`; a name at the beginning keeps its case. */
 export function sentence(text) {
   const said = /^[a-z]+[ ,']/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
   return /[.!?]$/.test(said) ? said : `${said}.`;
@@ -45,19 +45,19 @@ export function day(moment) {
     : date.toLocaleDateString(language, { year: "numeric", month: "short", day: "numeric" });
 }
 
-/** A day with its time. */
+/** A date with the time. */
 export function moment(text) {
   const date = new Date(text);
   return Number.isNaN(date.getTime()) ? "" : date.toLocaleString(language, { dateStyle: "medium", timeStyle: "short" });
 }
 
-/** A score: enough digits to compare, no more. */
+/** A score with just enough digits to compare. */
 export function score(value) {
   if (value === null || value === undefined) return "–";
   return Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(Math.abs(value) >= 10 ? 1 : 3);
 }
 
-/** `pdf`, `md`: what stands before a name in a list. */
+/** `pdf`, `md`: shown before a name in a list. */
 export function kindOf(filename) {
   const match = /\.([A-Za-z0-9]{1,5})$/.exec(filename);
   return match ? match[1].toLowerCase() : "text";
@@ -73,14 +73,14 @@ export function sourcePlace(path, lines, commit) {
 const STATES = {
   ready: t("ready"),
   failed: t("failed"),
-  queued: t("waits"),
-  parsing: t("is read"),
-  chunking: t("is cut"),
-  embedding: t("gets vectors"),
-  indexing: t("is indexed"),
+  queued: t("waiting"),
+  parsing: t("reading"),
+  chunking: t("chunking"),
+  embedding: t("making vectors"),
+  indexing: t("indexing"),
 };
 
-/** The state of a document in words. */
+/** The state of a document, as text. */
 export function stateWords(state) {
   return STATES[state] || state;
 }
@@ -98,12 +98,12 @@ export function placeOf(citation) {
     : `${citation.filename}, ${pageOf(citation.page)}`;
 }
 
-/** A passage as words: signs of headings, fences and blank lines are for the source. */
+/** A passage as plain words, without signs of headings, fences and blank lines. */
 export function withoutSigns(text) {
   return text.replace(/^(#{1,6} +|```.*\n?)/gm, "").replace(/\n{2,}/g, "\n");
 }
 
-/** Lines broken by a typewriter's margin run on; each break becomes one space, so that every offset holds. */
+/** Join lines that were broken at a fixed width; each break becomes one space, so that every offset stays. */
 export function unwrapped(text) {
   return text.replace(/([^\n]{55,})\n(?=[\p{L}\p{N}“"'(])/gu, "$1 ");
 }

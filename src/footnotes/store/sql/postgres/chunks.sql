@@ -1,7 +1,7 @@
--- Canonical text, whole or in pieces, the blocks over it, chunks and their vectors.
+-- Canonical text, whole or in pieces, its blocks, chunks and their vectors.
 
 -- name: texts(user_id, version, first, last, start, length)
--- A text that is kept whole is number -1.
+-- A text that is stored whole has number -1.
 SELECT -1 AS number, substr(content, ($5::bigint + 1)::integer, $6::integer) AS content FROM documents
 WHERE user_id = $1 AND current = $2 AND content IS NOT NULL
 UNION ALL
@@ -47,8 +47,15 @@ WHERE user_id = $1 AND model = $2 AND input_hash = ANY ($3) AND embedding IS NOT
 -- name: drop_chunks_of(user_id, generation, version)
 DELETE FROM document_chunks WHERE user_id = $1 AND generation = $2 AND version = $3
 
+-- name: put_statistics(user_id, generation, body_term, body, term, title, section, symbols)
+INSERT INTO statistics (user_id, generation, term, body, title, section, symbols)
+SELECT $1, $2::bigint, n.term, n.body, 0, 0, 0 FROM unnest($3::text[], $4::bigint[]) AS n (term, body)
+UNION ALL
+SELECT $1, $2, n.term, 0, n.title, n.section, n.symbols
+FROM unnest($5::text[], $6::bigint[], $7::bigint[], $8::bigint[]) AS n (term, title, section, symbols)
+
 -- name: note_chunks(user_id, generation, versions)
--- Adds the versions to what is known of the terms of a generation.
+-- Adds the versions to the term statistics of a generation.
 INSERT INTO statistics (user_id, generation, term, body, title, section, symbols)
 SELECT $1, $2, t.lexeme, count(*) FILTER (WHERE 'D' = ANY (t.weights)),
        count(*) FILTER (WHERE 'A' = ANY (t.weights)), count(*) FILTER (WHERE 'B' = ANY (t.weights)),

@@ -1,4 +1,4 @@
--- Everything of a document as it is, for a library that moves to another store.
+-- All data of a document, unchanged, to move a library to another store.
 
 -- name: copied_derived(user_id, document)
 SELECT generation, ingestion_version, chunks FROM derived WHERE user_id = $1 AND document = $2

@@ -1,4 +1,4 @@
--- Documents: found, described to filters, and removed with all they have.
+-- Documents: found, indexed for filters, and removed with all their data.
 
 -- fragment: document_columns
 d.pk, d.id, d.collection, d.filename, d.source, d.file_hash, d.mime, d.title, d.status, d.bytes, d.characters, d.pages,
@@ -36,7 +36,7 @@ SELECT {document_columns} FROM documents d WHERE d.user_id = $1 AND d.id = ANY (
 SELECT {document_columns} FROM documents d WHERE d.user_id = $1 AND {where} ORDER BY d.pk LIMIT $2 OFFSET $3
 
 -- name: documents_by_chunk(user_id, limit, offset)
--- Those with a chunk that passes the filter.
+-- Documents with a chunk that passes the filter.
 SELECT {document_columns} FROM documents d WHERE d.user_id = $1
 AND EXISTS (SELECT 1 FROM document_chunks c WHERE c.version = d.current AND {where})
 ORDER BY d.pk LIMIT $2 OFFSET $3
@@ -72,7 +72,7 @@ ORDER BY n.collection, n.source
 ON CONFLICT (user_id, collection, source) DO UPDATE SET document = excluded.document
 
 -- name: put_source_of_document(user_id, document, source)
--- Nothing where the document has just been deleted.
+-- Does nothing if the document has just been deleted.
 INSERT INTO sources (user_id, collection, source, document)
 SELECT $1, d.collection, $3, d.pk FROM documents d WHERE d.user_id = $1 AND d.pk = $2 FOR KEY SHARE OF d
 ON CONFLICT (user_id, collection, source) DO UPDATE SET document = excluded.document
@@ -87,7 +87,7 @@ SELECT source FROM sources WHERE user_id = $1 AND document = $2 ORDER BY source
 SELECT current AS version FROM documents WHERE user_id = $1 AND pk = ANY ($2) AND current IS NOT NULL
 
 -- name: note_removal(user_id, versions)
--- Takes the versions out of what is known of the terms of every generation. A trigger writes the change log.
+-- Subtracts the versions from the term statistics of every generation. A trigger writes the change log.
 INSERT INTO statistics (user_id, generation, term, body, title, section, symbols)
 SELECT $1, c.generation, t.lexeme, -count(*) FILTER (WHERE 'D' = ANY (t.weights)),
        -count(*) FILTER (WHERE 'A' = ANY (t.weights)), -count(*) FILTER (WHERE 'B' = ANY (t.weights)),
@@ -108,7 +108,7 @@ FROM document_chunks c WHERE c.user_id = $1 AND c.version = ANY ($2) AND c.gener
 SELECT 1 WHERE false
 
 -- name: drop_vectors_of()
--- They stand in the rows of the chunks, and go with them.
+-- Vectors are in the rows of the chunks, and are deleted with them.
 SELECT 1 WHERE false
 
 -- name: drop_versions(user_id, versions)

@@ -1,4 +1,4 @@
--- How drafts are claimed and written, beside other writers.
+-- Claims and writes drafts, beside other writers.
 
 -- name: share_tenant(user_id)
 SELECT pg_advisory_xact_lock_shared(4609, hashtext($1))
@@ -13,8 +13,8 @@ INSERT INTO collections (user_id, name) SELECT $1, unnest($2::text[]) ORDER BY 2
 SELECT id FROM documents WHERE user_id = $1 AND id = ANY ($2)
 
 -- name: claim_documents(user_id, holder, ids, collections, sources, filenames, hashes, sizes, metadata, statuses)
--- One of the calls that bring the same bytes at once inserts the document. The others find it held, and get no row;
--- a document that was never complete and that nobody is at is taken over.
+-- If several calls add the same bytes at once, one inserts the document. The others find it held, and get no row.
+-- A document that was never complete and that no writer holds is taken over.
 INSERT INTO documents AS d (user_id, holder, id, collection, source, filename, file_hash, bytes, metadata, status)
 SELECT $1, $2, n.id, n.collection, n.source, n.filename, n.file_hash, n.bytes, n.metadata::jsonb, n.status
 FROM unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[], $10::text[])
@@ -77,7 +77,7 @@ UPDATE documents SET status = 'ready', holder = NULL WHERE user_id = $1 AND stat
 AND NOT is_behind(pk, $1)
 
 -- name: put_chunks(user_id, model, generation, document, document_id, version, chunk_index, id, start_offset, end_offset, page_first, page_last, line_first, line_last, tokens, body_length, title_length, section_length, symbols_length, headings, parts, input_hash, prefix, metadata, content, content_tsv, words, embedding)
--- Vectors of equal inputs are taken over: an unchanged chunk is never embedded twice.
+-- Copies vectors of equal inputs, so an unchanged chunk is never embedded twice.
 INSERT INTO document_chunks (user_id, generation, model, document, document_id, version, chunk_index, id, start_offset,
     end_offset, page_first, page_last, line_first, line_last, tokens, body_length, title_length,
     section_length, symbols_length, headings, parts, input_hash, prefix, metadata, content, content_tsv, words, embedding)
@@ -104,7 +104,7 @@ SELECT DISTINCT version FROM document_chunks
 WHERE user_id = $1 AND generation = $2 AND version = ANY ($3) AND embedding IS NULL
 
 -- name: save_vectors(user_id, model, hashes, vectors)
--- Rows are locked in one order, so that two writers with chunks in common wait for each other and no more.
+-- Locks rows in one order, so that two writers with common chunks wait for each other but never deadlock.
 WITH found AS (
     SELECT c.key, v.embedding FROM unnest($3::bytea[], $4::halfvec[]) AS v (input_hash, embedding)
     JOIN document_chunks c ON c.user_id = $1 AND c.model = $2 AND c.input_hash = v.input_hash

@@ -1,4 +1,4 @@
--- Tenants, their collections and generations, and documents whose vectors follow.
+-- Tenants, their collections and generations, and documents that wait for vectors.
 
 -- fragment: generation_columns
 g.pk, g.user_id, g.state, g.plan::text AS plan, m.pk AS model, m.fingerprint, m.name AS embedder, m.dimensions
@@ -41,7 +41,7 @@ SELECT {generation_columns} FROM users u JOIN generations g ON g.pk = u.serving 
 WHERE u.user_id = $1
 
 -- name: served(user_id)
--- What searches see. `reached`: the last change its remote index was known to have seen.
+-- The state for searches. `reached` is the last change its remote index is known to have applied.
 SELECT {generation_columns}, u.changed,
        (SELECT s.seq FROM shelves s WHERE s.generation = g.pk AND s.in_use) AS reached,
        (SELECT count(*) FROM documents w
@@ -71,7 +71,7 @@ UPDATE generations SET state = $3 WHERE user_id = $1 AND pk = $2
 UPDATE users SET serving = $2, changed = changed + 1 WHERE user_id = $1
 
 -- name: documents_to_fill(user_id, generation)
--- Without chunks in the generation, or with chunks that have no vector there yet.
+-- Documents without chunks in the generation, or with chunks that have no vector there yet.
 SELECT d.pk FROM documents d WHERE d.user_id = $1 AND d.current IS NOT NULL AND (
     NOT EXISTS (SELECT 1 FROM document_chunks c WHERE c.version = d.current AND c.generation = $2)
     OR EXISTS (SELECT 1 FROM document_chunks c WHERE c.version = d.current AND c.document = d.pk
@@ -87,7 +87,7 @@ ON CONFLICT (generation, document) DO UPDATE SET
     ingestion_version = excluded.ingestion_version, chunks = excluded.chunks
 
 -- name: apply_planned(user_id, generation, embedder, dimensions)
--- Documents say what they are in the generation that serves now.
+-- Documents take over their data in the generation that serves now.
 UPDATE documents d SET ingestion_version = r.ingestion_version, chunks = r.chunks, embedding_model = $3,
     embedding_dim = $4, updated_at = now()
 FROM derived r WHERE d.user_id = $1 AND r.generation = $2 AND r.document = d.pk
@@ -106,14 +106,14 @@ AND pk IN (SELECT document FROM derived WHERE generation = $2)
 DELETE FROM document_chunks WHERE user_id = $1 AND generation IN ($2, -$2::bigint)
 
 -- name: drop_generation_log(user_id, generation)
--- The change log goes with the generation; what is known of terms does not.
+-- The change log is deleted with the generation; term statistics are not.
 DELETE FROM statistics WHERE user_id = $1 AND generation = $2
 
 -- name: drop_generation(user_id, generation)
 DELETE FROM generations WHERE user_id = $1 AND pk = $2
 
 -- name: drop_unused_vectors()
--- They stand in the rows of the chunks, and go with them.
+-- Vectors are in the rows of the chunks, and are deleted with them.
 SELECT 1 WHERE false
 
 -- name: waiting_documents(user_id)
@@ -121,7 +121,7 @@ SELECT pk FROM documents
 WHERE user_id = $1 AND status IN ('embedding', 'queued') AND current IS NOT NULL ORDER BY pk
 
 -- name: claim_waiting(user_id, holder)
--- Some that wait and that nobody living is at: the rest is for others meanwhile.
+-- Some waiting documents that no live writer holds; the rest is left for others.
 UPDATE documents SET status = 'embedding', error = NULL, holder = $2 WHERE user_id = $1 AND pk IN (
     SELECT pk FROM documents
     WHERE user_id = $1 AND status IN ('embedding', 'queued') AND current IS NOT NULL
@@ -146,7 +146,7 @@ WHERE d.user_id = $1 AND d.pk = $3 AND c.chunk_index > $4 AND c.embedding IS NUL
 ORDER BY c.chunk_index LIMIT $5
 
 -- name: inputs_of_documents(user_id, generation, documents, most)
--- Of documents with few chunks.
+-- For documents with few chunks.
 SELECT d.pk AS document, c.chunk_index, c.input_hash, c.version, c.start_offset, c.end_offset, c.tokens, c.prefix,
        c.headings::text AS headings, c.parts::text AS parts, c.content
 FROM documents d JOIN document_chunks c ON c.version = d.current AND c.document = d.pk AND c.generation = $2
@@ -157,7 +157,7 @@ ORDER BY d.pk, c.chunk_index
 SELECT pk FROM documents WHERE user_id = $1 AND pk = ANY ($2) AND chunks > $3
 
 -- name: finish_waiting(user_id, holder, generation, documents)
--- Where a vector database serves, they are ready when it has them too.
+-- If a vector database serves a leg, they are ready when it has them too.
 UPDATE documents d SET error = NULL, holder = NULL, status = CASE
     WHEN is_served_outside($3) THEN 'indexing' ELSE 'ready' END
 WHERE d.user_id = $1 AND d.pk = ANY ($4) AND d.holder = $2 AND d.current IS NOT NULL

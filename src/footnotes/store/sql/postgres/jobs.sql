@@ -1,7 +1,7 @@
--- The journal of long work.
+-- The job table.
 
 -- name: make_jobs(user_id, run, jobs, holder)
--- Of each job its kind, its source and its request.
+-- Each job has a kind, a source and a request.
 INSERT INTO jobs (user_id, run, kind, source, request, stage, holder)
 SELECT $1::text, $2::bigint, n.job ->> 0, n.job ->> 1, n.job -> 2, 'queued', $4::text
 FROM jsonb_array_elements($3::text::jsonb) WITH ORDINALITY AS n (job, number) ORDER BY n.number RETURNING pk
@@ -30,7 +30,7 @@ SELECT {job_columns} FROM jobs WHERE user_id = $1 ORDER BY pk
 SELECT {job_columns} FROM jobs WHERE user_id = $1 AND run IS NULL ORDER BY pk
 
 -- name: let_go_jobs(user_id, holder)
--- A job is held by "number label": those of the writer itself and of writers that are no more.
+-- A job is held by "number label": release those of this writer and of dead writers.
 UPDATE jobs SET holder = '', stage = CASE WHEN stage IN ('ready', 'failed') THEN stage ELSE 'queued' END
 WHERE user_id = $1 AND holder <> '' AND (
     split_part(holder, ' ', 1)::integer = $2 OR split_part(holder, ' ', 1)::integer NOT IN (SELECT living()))
@@ -43,7 +43,7 @@ DELETE FROM jobs WHERE user_id = $1 AND stage = 'ready' AND run IS NULL AND pk <
 DELETE FROM jobs WHERE user_id = $1 AND run IS NOT NULL AND (document = ANY ($2) OR source = ANY ($3))
 
 -- name: leave_out(user_id, marks)
--- Of every run that `resume` would go on with.
+-- In every run that `resume` would continue.
 UPDATE jobs SET request = jsonb_set(request, '{deleted}', COALESCE(request -> 'deleted', '[]') || to_jsonb($2::text[]))
 WHERE user_id = $1 AND run IS NULL AND kind = 'add' AND (stage <> 'ready' OR pk IN (
     SELECT run FROM jobs WHERE user_id = $1 AND stage = 'failed' AND retryable))

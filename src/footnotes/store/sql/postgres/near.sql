@@ -1,10 +1,10 @@
--- Sketches of documents, and the bands by which documents that are nearly the same are found.
+-- Sketches of documents, and the bands by which near-duplicates are found.
 
 -- name: sketch_of(user_id, document)
 SELECT sketch FROM sketches WHERE user_id = $1 AND document = $2
 
 -- name: put_sketch(user_id, document, sketch, resembles, similarity)
--- The document it resembles may have gone this moment.
+-- The document it resembles may have just been deleted.
 INSERT INTO sketches (user_id, document, sketch, resembles, similarity)
 VALUES ($1, $2, $3, (SELECT pk FROM documents WHERE user_id = $1 AND pk = $4 FOR KEY SHARE), $5)
 ON CONFLICT (document) DO UPDATE SET
@@ -30,7 +30,7 @@ INSERT INTO sketch_bands (user_id, band, document)
 SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[]) ON CONFLICT DO NOTHING
 
 -- name: members_of_bands(user_id, bands)
--- Some of each: bands that very many share tell nothing.
+-- A limited number per band: a band that very many share says nothing.
 SELECT wanted.band, b.document FROM unnest($2::bigint[]) AS wanted (band) CROSS JOIN LATERAL (
     SELECT document FROM sketch_bands WHERE user_id = $1 AND band = wanted.band ORDER BY document LIMIT 64
 ) b ORDER BY b.document

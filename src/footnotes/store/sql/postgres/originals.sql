@@ -1,4 +1,4 @@
--- Originals that are kept.
+-- Kept originals.
 
 -- name: make_original(user_id, path, holder)
 INSERT INTO originals (user_id, path, holder) VALUES ($1, $2, $3) RETURNING pk
@@ -14,7 +14,7 @@ SELECT o.path FROM originals o JOIN documents d ON d.pk = o.document
 WHERE o.user_id = $1 AND d.id = $2 AND o.file_hash = d.file_hash
 
 -- name: loose_originals(user_id, holder)
--- One that a living writer is bringing in is left alone.
+-- A file that a live writer is adding is skipped.
 SELECT pk, path FROM originals WHERE user_id = $1 AND document IS NULL
 AND (holder IS NULL OR holder = $2 OR holder NOT IN (SELECT living()))
 

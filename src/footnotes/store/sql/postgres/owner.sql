@@ -1,4 +1,4 @@
--- What the owner of the schema, and the connection of a writer, ask.
+-- Queries of the schema's owner, and of a writer's connection.
 
 -- name: hold_generations(user_id)
 SELECT pg_try_advisory_lock(4610, hashtext($1))
@@ -10,7 +10,7 @@ SELECT pg_advisory_unlock(4610, hashtext($1))
 SELECT nextval('holders')
 
 -- name: be_alive(holder)
--- A writer lives as long as the connection that holds this lock.
+-- A writer is alive as long as the connection that holds this lock.
 SELECT pg_advisory_lock(4607, $1)
 
 -- name: living()
@@ -26,15 +26,15 @@ SELECT pg_advisory_unlock(4608, ($1::bigint % 2147483648)::integer)
 SELECT amname AS method FROM pg_am WHERE amtype = 'i'
 
 -- name: may_build_indexes()
--- Indexes are the owner's. Who works with fewer privileges leaves them to whoever has more.
+-- Only the owner may build indexes. Servers with fewer privileges leave it to others.
 SELECT pg_has_role(current_user, relowner, 'USAGE') FROM pg_class WHERE oid = 'document_chunks'::regclass
 
 -- name: is_index_valid(name)
--- False for one that was left half built, NULL for none.
+-- False for an incomplete index, NULL for none.
 SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass($1)
 
 -- name: lock_schema()
--- Several servers may start at once. The lock goes with the connection.
+-- Several servers may start at once. The lock is released with the connection.
 SELECT pg_advisory_lock(46070001)
 
 -- name: make_schema_table()
@@ -53,7 +53,7 @@ SELECT name, version, digest FROM footnotes_functions
 SELECT name FROM unnest($1::text[]) name WHERE to_regclass(name) IS NULL ORDER BY name
 
 -- name: lost(tables, roles)
--- What a database of this version should have and has not: a dump is restored without its roles.
+-- Missing objects of this schema version: a restored dump, for example, has no roles.
 SELECT 'role ' || name AS what FROM unnest($2::text[]) name
     WHERE NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = name)
 UNION ALL

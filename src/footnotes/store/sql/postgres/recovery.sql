@@ -1,4 +1,4 @@
--- What writers that died left behind, and what a living one has not finished when it ends.
+-- Recovers from writers that died, and cleans up after a live one that ends.
 
 -- name: lock_recovery(user_id)
 SELECT pg_advisory_xact_lock(4611, hashtext($1))
@@ -14,7 +14,7 @@ SELECT EXISTS (SELECT 1 FROM versions WHERE user_id = $1 AND holder IS NOT NULL 
                AND split_part(holder, ' ', 1)::integer NOT IN (SELECT living()))
 
 -- name: drop_left_versions(user_id, holder)
--- What is served is nobody's draft.
+-- A published version is no longer a draft.
 DELETE FROM versions v WHERE v.user_id = $1 AND v.holder IS NOT NULL
 AND (v.holder = $2 OR v.holder NOT IN (SELECT living()))
 AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.pk = v.document AND d.current = v.pk)
@@ -33,5 +33,5 @@ UPDATE documents SET holder = NULL WHERE user_id = $1 AND status IN ('ready', 'f
 AND holder IS NOT NULL AND (holder = $2 OR holder NOT IN (SELECT living()))
 
 -- name: users_behind()
--- Both legs read tables: none is behind.
+-- Both legs read tables, so no index lags.
 SELECT user_id FROM users WHERE false

@@ -1,10 +1,10 @@
--- What a vector database is brought, and what is known of its shelves.
+-- Data for a vector database, and records of its indexes.
 
 -- name: last_change(user_id, generation)
 SELECT COALESCE(max(seq), 0) FROM index_changes WHERE user_id = $1 AND generation = $2
 
 -- name: changed_documents(user_id, generation, seq, limit)
--- The next ones after a change; what was changed together comes together.
+-- The next changes; documents that changed together are returned together.
 SELECT c.document, c.seq, COALESCE(d.chunks, 0) AS chunks
 FROM index_changes c LEFT JOIN documents d ON d.pk = c.document
 WHERE c.user_id = $1 AND c.generation = $2 AND c.seq > $3 AND c.seq <= (
@@ -44,7 +44,7 @@ ON CONFLICT (address, generation) DO UPDATE SET in_use = true, words = excluded.
     seq = CASE WHEN s.words = excluded.words THEN s.seq ELSE 0 END
 
 -- name: use_no_other_remote_index(user_id, address, generation)
--- Readiness is measured by the one that is in use.
+-- Readiness is measured by the index in use.
 UPDATE shelves SET in_use = false WHERE user_id = $1 AND generation = $3 AND address <> $2 AND in_use
 
 -- name: set_remote_position(user_id, address, generation, seq)

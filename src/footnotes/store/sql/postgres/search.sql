@@ -1,4 +1,4 @@
--- One search: both legs, what is known of the question's terms, and what serves now, in one statement.
+-- One search in one statement: both legs, the statistics of the question's terms, and the serving generation.
 
 -- fragment: search_start
 SELECT u.serving, u.changed,
@@ -22,8 +22,8 @@ LEFT JOIN users u ON u.user_id = $1
 LEFT JOIN search_chunks($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
 
 -- fragment: changed_since
--- The chunks of documents that changed after the last change a remote index was known to have seen before it was asked:
--- it knows of these an older version, or none.
+-- The chunks of documents that changed after the last change a remote index was known to have applied before the
+-- query: it has an older version of these, or none.
 COALESCE((
     SELECT array_agg(c.key) FROM (
         SELECT i.document FROM index_changes i WHERE i.generation = $2 AND i.seq > LEAST($19::bigint, (

@@ -1,4 +1,4 @@
--- The terms of chunks, by which the lexical leg finds and weighs them.
+-- The terms of chunks, by which the lexical leg finds and weights them.
 
 -- name: averages(user_id, generation)
 SELECT body_average AS body, title_average AS title, section_average AS section, symbols_average AS symbols
@@ -48,7 +48,7 @@ WHERE c.user_id = n.user_id AND c.key = n.key
 SELECT DISTINCT generation FROM document_chunks WHERE user_id = $1 AND version = $2 AND generation > 0
 
 -- name: uncount_terms(user_id, generation, versions)
--- Takes the versions out of what is known of the terms of one generation.
+-- Subtracts the versions from the term statistics of one generation.
 INSERT INTO statistics (user_id, generation, term, body, title, section, symbols)
 SELECT $1, $2, t.lexeme, -count(*) FILTER (WHERE 'D' = ANY (t.weights)),
        -count(*) FILTER (WHERE 'A' = ANY (t.weights)), -count(*) FILTER (WHERE 'B' = ANY (t.weights)),
@@ -66,7 +66,7 @@ FROM document_chunks c WHERE c.version = ANY ($3) AND c.generation = $2
 DELETE FROM statistics WHERE user_id = $1 AND generation = $2
 
 -- name: fold_terms(user_id, generation)
--- One row a term. Rows that come meanwhile stay beside.
+-- Folds to one row per term. Rows added meanwhile stay as they are.
 WITH gone AS (DELETE FROM statistics WHERE generation = $2 AND user_id = $1
               RETURNING term, body, title, section, symbols)
 INSERT INTO statistics (user_id, generation, term, body, title, section, symbols)
@@ -104,7 +104,7 @@ WHERE (COALESCE(counted.body, 0), COALESCE(counted.title, 0), COALESCE(counted.s
       (COALESCE(kept.body, 0), COALESCE(kept.title, 0), COALESCE(kept.section, 0), COALESCE(kept.symbols, 0))
 
 -- name: log_all_again(user_id, generation)
--- A vector database that has the words weighed otherwise is brought all of them again, in place of what it has.
+-- A vector database receives all terms again, with their new weights.
 WITH again AS (
     SELECT c.document, row_number() OVER (ORDER BY c.document) AS number
     FROM index_changes c JOIN documents d ON d.pk = c.document

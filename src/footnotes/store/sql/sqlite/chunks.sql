@@ -1,4 +1,4 @@
--- Canonical text in pieces, the blocks over it, chunks and their vectors.
+-- Canonical text in pieces, its blocks, chunks and their vectors.
 
 -- name: texts(version, first, last)
 SELECT number, content FROM texts WHERE version = ?1 AND number BETWEEN ?2 AND ?3 ORDER BY number;
@@ -40,7 +40,7 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?
 DELETE FROM chunks WHERE user_id = ?1 AND generation = ?2 AND version = ?3;
 
 -- name: note_chunks(user_id, generation, document)
--- Tells the indexes of a generation to look at a document.
+-- Logs for the indexes of a generation that a document changed.
 INSERT INTO changes (user_id, generation, document) VALUES (?1, ?2, ?3);
 
 -- name: put_vectors(user_id, model, input_hash, vector)

@@ -74,7 +74,7 @@ SELECT ?1, value, ?2, ?3 FROM json_each(?4) WHERE 1 ON CONFLICT DO NOTHING;
 SELECT document_id FROM turn_documents WHERE user_id = ?1 AND conversation = ?2 AND turn = ?3;
 
 -- name: forget_quotes(user_id, documents)
--- What an answer quotes goes with the document; the question is whose it was.
+-- The answer is deleted with a document that it quotes; the question stays.
 UPDATE turns SET state = 'forgotten', text = '', words = lower(question), answer = NULL, error = NULL, holder = ''
 WHERE user_id = ?1 AND (conversation, number) IN (
     SELECT conversation, turn FROM turn_documents

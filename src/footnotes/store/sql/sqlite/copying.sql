@@ -1,4 +1,4 @@
--- Everything of a document as it is, for a library that moves to another store.
+-- All data of a document, unchanged, to move a library to another store.
 
 -- name: copied_derived(document)
 SELECT generation, ingestion_version, chunks FROM derived WHERE document = ?1;
@@ -17,7 +17,7 @@ WHERE c.user_id = ?1 AND c.version = ?2 AND (c.generation, c.chunk_index) > (?3,
 ORDER BY c.generation, c.chunk_index LIMIT ?5;
 
 -- name: copy_document(user_id, id, collection, source, filename, file_hash, mime, title, status, bytes, characters, pages, chunks, metadata, warnings, embedding_model, embedding_dim, ingestion_version, version, error, created_at, updated_at)
--- It is ready when the indexes have it.
+-- It becomes ready when the indexes have it.
 INSERT INTO documents (user_id, id, collection, source, filename, file_hash, mime, title, status, bytes, characters,
     pages, chunks, metadata, warnings, embedding_model, embedding_dim, ingestion_version, version, error, created_at,
     updated_at)

@@ -1,4 +1,4 @@
--- Documents: found, described to filters, and removed with all they have.
+-- Documents: found, indexed for filters, and removed with all their data.
 
 -- fragment: document_columns
 d.pk, d.id, d.collection, d.filename, d.source, d.file_hash, d.mime, d.title, d.status, d.bytes, d.characters, d.pages,
@@ -35,7 +35,7 @@ SELECT {document_columns} FROM documents d WHERE d.user_id = ?1 AND {where}
 ORDER BY d.pk LIMIT COALESCE(?2, -1) OFFSET ?3;
 
 -- name: documents_by_chunk(user_id, limit, offset)
--- Those with a chunk that passes the filter.
+-- Documents with a chunk that passes the filter.
 SELECT {document_columns} FROM documents d WHERE d.user_id = ?1
 AND EXISTS (SELECT 1 FROM chunks c WHERE c.version = d.current AND {where})
 ORDER BY d.pk LIMIT COALESCE(?2, -1) OFFSET ?3;
@@ -66,7 +66,7 @@ INSERT INTO sources (user_id, collection, source, document) VALUES (?1, ?2, ?3, 
 ON CONFLICT (user_id, collection, source) DO UPDATE SET document = excluded.document;
 
 -- name: put_source_of_document(user_id, document, source)
--- Nothing where the document has just been deleted.
+-- Does nothing if the document has just been deleted.
 INSERT INTO sources (user_id, collection, source, document)
 SELECT ?1, d.collection, ?3, d.pk FROM documents d WHERE d.user_id = ?1 AND d.pk = ?2
 ON CONFLICT (user_id, collection, source) DO UPDATE SET document = excluded.document;
@@ -78,12 +78,12 @@ DELETE FROM sources WHERE user_id = ?1 AND collection = ?2 AND source = ?3;
 SELECT source FROM sources WHERE document = ?1 ORDER BY source;
 
 -- name: versions_of_documents(documents)
--- The version that is served, and the next one where it is written already.
+-- The published version, and the next one if it is already written.
 SELECT current AS version FROM documents WHERE pk IN (SELECT value FROM carray(?1)) AND current IS NOT NULL
 UNION ALL SELECT version FROM staged WHERE document IN (SELECT value FROM carray(?1));
 
 -- name: note_removal(user_id, versions, leg)
--- Tells the indexes of every generation which keys went, as runs [first, count].
+-- Logs removed keys for the indexes of every generation, as runs [first, count].
 INSERT INTO changes (user_id, generation, document, removed, leg)
 SELECT ?1, generation, document, json_group_array(json_array(first, count)), ?3 FROM (
     SELECT generation, document, MIN(key) AS first, COUNT(*) AS count FROM (
@@ -94,11 +94,11 @@ SELECT ?1, generation, document, json_group_array(json_array(first, count)), ?3 
 GROUP BY generation, document;
 
 -- name: note_change(user_id, document)
--- Tells the indexes of every generation to look at a document again.
+-- Logs for the indexes of every generation that a document changed.
 INSERT INTO changes (user_id, generation, document) SELECT ?1, pk, ?2 FROM generations WHERE user_id = ?1 ORDER BY pk;
 
 -- name: drop_vectors_of(user_id, versions)
--- Those that no other version uses.
+-- Vectors that no other version uses.
 DELETE FROM embeddings WHERE user_id = ?1 AND model IN (SELECT pk FROM models)
 AND input_hash IN (SELECT input_hash FROM chunks WHERE version IN (SELECT value FROM carray(?2)))
 AND NOT EXISTS (SELECT 1 FROM chunks c WHERE c.user_id = ?1 AND c.input_hash = embeddings.input_hash
@@ -111,7 +111,7 @@ DELETE FROM versions WHERE user_id = ?1 AND pk IN (SELECT value FROM carray(?2))
 DELETE FROM documents WHERE user_id = ?1 AND pk IN (SELECT value FROM carray(?2));
 
 -- name: bump(user_id)
--- A search that sees this happen looks again.
+-- A search that notices the change starts again.
 UPDATE users SET epoch = epoch + 1 WHERE user_id = ?1;
 
 -- name: counts(user_id)

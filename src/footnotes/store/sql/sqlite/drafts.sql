@@ -1,4 +1,4 @@
--- How a folder's store writes drafts, and shows a new version in place of the one before.
+-- Writes drafts of a folder's store, and shows a new version instead of the previous one.
 
 -- name: make_document(user_id, id, collection, source, filename, file_hash, status, bytes, metadata)
 INSERT INTO documents (user_id, id, collection, source, filename, file_hash, status, bytes, metadata, created_at,
@@ -16,7 +16,7 @@ INSERT INTO documents (user_id, pk, id, collection, source, filename, file_hash,
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, 1, ?20, ?21, ?21);
 
 -- name: last_keys()
--- The keys given last: whoever writes is the only one, and gives the next ones.
+-- The last keys used: there is only one writer, so it can assign the next ones.
 SELECT COALESCE(MAX(seq) FILTER (WHERE name = 'documents'), 0), COALESCE(MAX(seq) FILTER (WHERE name = 'versions'), 0)
 FROM sqlite_sequence;
 
@@ -48,7 +48,7 @@ SELECT document, version, seq, draft, facets, waits FROM staged WHERE user_id = 
 ORDER BY seq;
 
 -- name: let_go_of_bytes(document)
--- Until the same transaction says which bytes it has now.
+-- A placeholder, until the same transaction sets the new hash.
 UPDATE documents SET file_hash = 'replaced ' || pk WHERE pk = ?1;
 
 -- name: staged_version(document)
@@ -61,7 +61,7 @@ SELECT 1 FROM staged LIMIT 1;
 DELETE FROM staged WHERE document = ?1;
 
 -- name: versions_of(document)
--- The version that is served and the one that is staged.
+-- The published version and the staged one.
 SELECT current AS version, title, filename, NULL AS facets, status IN ('embedding', 'queued') AS waits FROM documents
 WHERE pk = ?1 AND current IS NOT NULL
 UNION ALL SELECT version, title, json_extract(draft, '$.filename'), facets, waits FROM staged WHERE document = ?1;

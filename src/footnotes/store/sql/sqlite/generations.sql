@@ -1,4 +1,4 @@
--- Tenants, their collections and generations, and documents whose vectors follow.
+-- Tenants, their collections and generations, and documents that wait for vectors.
 
 -- fragment: generation_columns
 g.pk, g.user_id, g.state, g.plan, m.pk AS model, m.fingerprint, m.name AS embedder, m.dimensions
@@ -42,7 +42,7 @@ SELECT {generation_columns} FROM users u JOIN generations g ON g.pk = u.serving 
 WHERE u.user_id = ?1;
 
 -- name: served(user_id)
--- What searches see. `visible`: the change they expect; `required`: the one they cannot do without.
+-- The state for searches. `visible` is the change they expect, `required` the one they need at least.
 SELECT {generation_columns}, u.visible_seq AS visible, u.required_seq AS required, u.epoch,
        (SELECT COUNT(*) FROM documents w
         WHERE w.user_id = u.user_id AND w.status IN ('embedding', 'queued') AND w.current IS NOT NULL) AS waiting,
@@ -73,7 +73,7 @@ UPDATE generations SET state = ?3 WHERE user_id = ?1 AND pk = ?2;
 UPDATE users SET serving = ?2, visible_seq = ?3, required_seq = ?3, epoch = epoch + 1 WHERE user_id = ?1;
 
 -- name: documents_to_fill(user_id, generation)
--- Without chunks in the generation.
+-- Documents without chunks in the generation.
 SELECT d.pk FROM documents d WHERE d.user_id = ?1 AND d.current IS NOT NULL
 AND NOT EXISTS (SELECT 1 FROM chunks c WHERE c.version = d.current AND c.generation = ?2) ORDER BY d.pk;
 
@@ -83,7 +83,7 @@ ON CONFLICT (generation, document) DO UPDATE SET
     ingestion_version = excluded.ingestion_version, chunks = excluded.chunks;
 
 -- name: apply_planned(user_id, generation, embedder, dimensions)
--- Documents say what they are in the generation that serves now.
+-- Documents take over their data in the generation that serves now.
 UPDATE documents SET (ingestion_version, chunks) = (
     SELECT r.ingestion_version, r.chunks FROM derived r WHERE r.generation = ?2 AND r.document = documents.pk),
     embedding_model = ?3, embedding_dim = ?4, updated_at = strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now')
@@ -117,7 +117,7 @@ SELECT pk FROM documents
 WHERE user_id = ?1 AND status IN ('embedding', 'queued') AND current IS NOT NULL ORDER BY pk;
 
 -- name: claim_waiting(user_id)
--- All that wait: whoever asks is the only writer.
+-- All waiting documents: the caller is the only writer.
 SELECT pk FROM documents
 WHERE user_id = ?1 AND status IN ('embedding', 'queued') AND current IS NOT NULL ORDER BY pk;
 
@@ -131,7 +131,7 @@ WHERE user_id = ?1 AND status IN ('embedding', 'queued') AND current IS NOT NULL
 AND (status IS NOT ?2 OR error IS NOT ?3);
 
 -- name: inputs_of_documents(user_id, generation, model, documents, most)
--- Of documents with few chunks. A text that lies in more than two pieces comes cut off, and is read apart.
+-- For documents with few chunks. A text of more than two pieces is cut off, and must be read separately.
 SELECT d.pk AS document, c.chunk_index, c.input_hash, c.version, c.start AS start_offset, c.end AS end_offset, c.tokens,
        c.prefix, c.headings, c.parts, substr(t.content || COALESCE(u.content, ''), c.start % 4000 + 1, c.end - c.start)
        AS content
@@ -155,10 +155,10 @@ WHERE d.user_id = ?1 AND d.pk = ?4 AND c.chunk_index > ?5 AND NOT EXISTS (
 ORDER BY c.chunk_index LIMIT ?6;
 
 -- name: finish_waiting(user_id, documents)
--- They are ready when the indexes have them too.
+-- They become ready when the indexes have them too.
 UPDATE documents SET status = 'indexing', error = NULL
 WHERE user_id = ?1 AND pk IN (SELECT value FROM carray(?2)) AND current IS NOT NULL;
 
 -- name: note_vectors(user_id, generation, documents)
--- Tells the dense index to look at documents again.
+-- Logs for the dense index that documents changed.
 INSERT INTO changes (user_id, generation, document, leg) SELECT ?1, ?2, value, 'dense' FROM carray(?3);

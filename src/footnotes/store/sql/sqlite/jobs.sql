@@ -1,14 +1,14 @@
--- The journal of long work.
+-- The job table.
 
 -- name: make_jobs(user_id, run, jobs, holder)
--- Of each job its kind, its source and its request.
+-- Each job has a kind, a source and a request.
 INSERT INTO jobs (user_id, run, kind, source, request, stage, holder, created_at, updated_at)
 SELECT ?1, ?2, value ->> 0, value ->> 1, value -> 2, 'queued', ?4, strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now'),
        strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now')
 FROM json_each(?3) RETURNING pk;
 
 -- name: set_jobs(user_id, rows)
--- Nobody is at a job any more that is done.
+-- A finished job has no holder.
 UPDATE jobs SET stage = n.value ->> 'stage', done = n.value ->> 'done', total = n.value ->> 'total',
     error = NULLIF(n.value -> 'error', 'null'), retryable = n.value ->> 'retryable',
     document = COALESCE(n.value ->> 'document', document), updated_at = strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now'),
@@ -31,7 +31,7 @@ SELECT {job_columns} FROM jobs WHERE user_id = ?1 ORDER BY pk;
 SELECT {job_columns} FROM jobs WHERE user_id = ?1 AND run IS NULL ORDER BY pk;
 
 -- name: let_go_jobs()
--- There is one writer at a time, for all tenants: the caller's, and those of whoever died.
+-- There is one writer at a time, for all tenants: release its jobs and those of dead writers.
 UPDATE jobs SET holder = '', stage = CASE WHEN stage IN ('ready', 'failed') THEN stage ELSE 'queued' END
 WHERE holder <> '';
 
@@ -44,7 +44,7 @@ DELETE FROM jobs WHERE user_id = ?1 AND run IS NOT NULL AND (
     document IN (SELECT value FROM json_each(?2)) OR source IN (SELECT value FROM json_each(?3)));
 
 -- name: leave_out(user_id, marks)
--- Of every run that `resume` would go on with.
+-- In every run that `resume` would continue.
 UPDATE jobs SET request = json_set(request, '$.deleted', json((
     SELECT json_group_array(value) FROM (
         SELECT value FROM json_each(COALESCE(json_extract(request, '$.deleted'), '[]'))

@@ -1,4 +1,4 @@
--- What indexes beside a folder's database are fed, and what searches read after they have asked them.
+-- Data for the indexes beside a folder's database, and for searches after they have queried the indexes.
 
 -- name: last_change(user_id, generation)
 SELECT COALESCE(MAX(seq), 0) FROM changes WHERE user_id = ?1 AND generation = ?2;
@@ -20,7 +20,7 @@ FROM chunks c JOIN embeddings e ON e.user_id = c.user_id AND e.model = ?3 AND e.
 WHERE c.generation = ?1 AND c.version = ?2 ORDER BY c.key;
 
 -- name: small_documents(documents, most)
--- Those with few chunks and without a next version: they are read together.
+-- Documents with few chunks and without a next version, to be read in one go.
 SELECT d.pk, d.current, d.title, d.filename, d.status IN ('embedding', 'queued') FROM carray(?1) wanted
 CROSS JOIN documents d ON d.pk = wanted.value
 WHERE d.current IS NOT NULL AND d.chunks <= ?2 AND NOT EXISTS (SELECT 1 FROM staged s WHERE s.document = d.pk);
@@ -81,7 +81,7 @@ JOIN documents d ON d.pk = c.document AND +d.current = c.version
 WHERE +c.user_id = ?1 AND +c.generation = ?2;
 
 -- name: hits(user_id, generation, keys)
--- A chunk stands in the two pieces of text that come with it, unless it is very long.
+-- A chunk is in the two pieces of text returned with it, unless it is very long.
 SELECT c.key, c.id, d.id AS document_id, d.filename, d.title, d.collection, c.version, c.start AS start_offset,
        c.end AS end_offset, c.page_first, c.page_last, c.headings, c.chunk_index, c.metadata,
        d.metadata AS document_metadata, d.mime, d.file_hash, v.created_at AS ingested_at, t.content AS piece, u.content AS next_piece, d.chunks,
@@ -94,7 +94,7 @@ LEFT JOIN texts u ON u.version = c.version AND u.number = c.start / 4000 + 1 AND
 WHERE +c.user_id = ?1 AND +c.generation = ?2;
 
 -- name: vectors_of_keys(user_id, generation, model, keys)
--- In this order: left to itself, SQLite begins with all chunks of the generation.
+-- CROSS JOIN fixes this order; otherwise SQLite starts with all chunks of the generation.
 SELECT c.key, e.vector FROM carray(?4) k CROSS JOIN chunks c ON c.key = k.value
 CROSS JOIN documents d ON d.pk = c.document AND +d.current = c.version
 CROSS JOIN embeddings e ON e.user_id = c.user_id AND e.model = ?3 AND e.input_hash = c.input_hash

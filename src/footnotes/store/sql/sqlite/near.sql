@@ -1,4 +1,4 @@
--- Sketches of documents, and the bands by which documents that are nearly the same are found.
+-- Sketches of documents, and the bands by which near-duplicates are found.
 
 -- name: sketch_of(document)
 SELECT sketch FROM sketches WHERE document = ?1;
@@ -21,7 +21,7 @@ INSERT INTO sketches (document, sketch, resembles, similarity) VALUES (?2, ?3, ?
 INSERT INTO sketch_bands (band, document) VALUES (?2, ?3) ON CONFLICT DO NOTHING;
 
 -- name: members_of_bands(bands)
--- Some of each: bands that very many share tell nothing.
+-- A limited number per band: a band that very many share says nothing.
 SELECT wanted.value AS band, b.document AS document FROM carray(?1) wanted CROSS JOIN sketch_bands b ON b.band = wanted.value
 AND b.document IN (SELECT document FROM sketch_bands WHERE band = wanted.value ORDER BY document LIMIT 64)
 ORDER BY b.document;

@@ -1,4 +1,4 @@
--- Originals that are kept.
+-- Kept originals.
 
 -- name: make_original(user_id, path)
 INSERT INTO originals (user_id, document, path, file_hash, bytes) VALUES (?1, NULL, ?2, '', 0) RETURNING pk;
@@ -14,7 +14,7 @@ SELECT o.path FROM originals o JOIN documents d ON d.pk = o.document
 WHERE o.user_id = ?1 AND d.id = ?2 AND o.file_hash = d.file_hash;
 
 -- name: loose_originals()
--- There is one writer for all tenants: whatever is loose is nobody's.
+-- There is one writer for all tenants, so every file without a document can be removed.
 SELECT pk, path FROM originals WHERE document IS NULL;
 
 -- name: drop_originals(keys)

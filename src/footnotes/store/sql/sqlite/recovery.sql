@@ -1,4 +1,4 @@
--- What writers that died left behind. There is one writer at a time, for all tenants.
+-- Recovers from writers that died. There is one writer at a time, for all tenants.
 
 -- name: lock_recovery()
 SELECT 1;
@@ -15,12 +15,12 @@ SELECT EXISTS (SELECT 1 FROM documents WHERE status NOT IN ('ready', 'failed', '
     OR EXISTS (SELECT 1 FROM jobs WHERE holder <> '');
 
 -- name: drop_left_versions()
--- Their vectors stay: adding the same file again finds them and embeds nothing twice.
+-- Vectors stay, so that adding the same file again embeds nothing twice.
 DELETE FROM versions WHERE NOT EXISTS (SELECT 1 FROM documents d WHERE d.current = versions.pk)
 AND pk NOT IN (SELECT version FROM staged);
 
 -- name: settle_left_documents(error)
--- One that is indexing becomes ready when the indexes have caught up: its changes are in the log.
+-- A document that is indexing becomes ready when the indexes have caught up: its changes are in the log.
 UPDATE documents SET updated_at = strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now'),
     status = CASE WHEN current IS NULL THEN 'failed' WHEN status = 'embedding' THEN 'queued' ELSE 'ready' END,
     error = CASE WHEN current IS NULL OR status = 'embedding' THEN ?1 END

@@ -1,4 +1,4 @@
--- What a vector database is brought, and what is known of its shelves.
+-- Data for a vector database, and records of its indexes.
 
 -- name: changed_documents(user_id, generation, seq, limit)
 SELECT c.seq, c.document, COALESCE(d.chunks, 0) AS chunks FROM changes c LEFT JOIN documents d ON d.pk = c.document
@@ -33,7 +33,7 @@ ON CONFLICT (address, generation) DO UPDATE SET words = excluded.words,
     seq = CASE WHEN words = excluded.words THEN seq ELSE 0 END;
 
 -- name: use_no_other_remote_index()
--- A folder is opened with one vector database: no other is in use.
+-- A folder is opened with one vector database, so no other is in use.
 SELECT 1 WHERE 0;
 
 -- name: set_remote_position(address, generation, seq)

@@ -1,4 +1,4 @@
--- How sources looked when they were read last.
+-- The state of sources when they were last read.
 
 -- name: known_below(user_id, collection, first, after)
 SELECT s.source, d.id AS document_id, d.file_hash, d.mime, d.status, d.chunks, d.ingestion_version, d.bytes,

@@ -1,4 +1,4 @@
--- What is compared with what.
+-- Comparisons for `verify`.
 
 -- name: chunk_inputs(user_id, generation, after, limit)
 SELECT c.key, c.version, c.start AS start_offset, c.end AS end_offset, c.prefix, c.input_hash, d.id AS document_id,
