@@ -1,6 +1,10 @@
 """Trains the verifier or the chooser on the CPU.
 
     python training/train.py verifier --data ../shared/data --base …/model.safetensors --out verifier.pt --minutes 60
+    python training/train.py chooser --windows windows.jsonl.gz --held-out SET… --base chooser.onnx --out chooser.pt
+
+With `--windows`, files that `windows.py` writes, the chooser learns from all windows of a question at once: each is
+judged alone, and the sentences of all compete.
 
 The learning rate falls to nothing over the time given, or over `--steps`, with which the same seed gives the same
 weights on the same machine; the last line says how many steps the time allowed. What is saved is a running mean of
@@ -10,12 +14,14 @@ the weights, so that a run may be stopped at any time.
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from typing import TypeVar
 
 import data
 import numpy as np
@@ -28,12 +34,20 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from footnotes.answer.encode import Encoded, encode_claim, encode_window
 
+T = TypeVar("T")
+
 SEED = 20
 HEAD_TIMES, WARM, AVERAGED = 5, 0.05, 0.998
 """How many times faster the head learns, the share of the time the rate rises, what the mean of weights keeps a step."""
 TRAIN_TOKENS = {"verifier": 128, "chooser": 160}
 BATCH_TOKENS = 1_536
 OUTPUTS = {"verifier": 3, "chooser": 2}
+TOGETHER_TOKENS = 2_304
+"""The tokens of a batch of questions with all their windows."""
+TIMES = 3
+"""How often a question about documentation is read for each one of another set: they are few, and the ones we want."""
+WHOLE, EACH = 0.5, 1.0
+"""The weight of the windows judged alone, and of the sentences of all windows against each other."""
 
 
 @dataclass(frozen=True)
@@ -153,10 +167,110 @@ def figures(task: str, items: Sequence[Item], logits: Sequence[np.ndarray]) -> d
     return {"first": round(float(np.mean(first)), 3), "told": round(float(np.mean(told)), 3)}
 
 
+# ── questions with all their windows ─────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question's windows as the model reads them."""
+
+    windows: tuple[Item, ...]
+    source: str
+
+    @property
+    def tokens(self) -> int:
+        return len(self.windows) * max(len(item.encoded.ids) for item in self.windows)
+
+
+def load_questions(files: Sequence[Path], vocabulary: Path, held_out: Sequence[str]) -> tuple[list[Asked], list[Asked]]:
+    """The questions to train on, and those of the sets that are held out with a tenth of the others."""
+    tokenize = tokenizer(vocabulary)
+    trained, kept = [], []
+    for file in files:
+        with gzip.open(file, "rt", encoding="utf-8") as read:
+            for line in map(json.loads, read):
+                items = []
+                for window in line["windows"]:
+                    encoded = encode_window(tokenize, line["question"], window["title"], window["sentences"])
+                    labels = window["answers"][: len(encoded.marks) - 1]
+                    items.append(Item(encoded, (int(any(labels)), *labels), line["kind"]))
+                if not items:
+                    continue
+                asked = Asked(tuple(items), line["set"])
+                if line["set"] in held_out:
+                    kept.append(asked)
+                elif "-" not in line["set"] and data.is_kept(line["question"], 4):
+                    kept.append(asked)
+                else:
+                    trained += [asked] * (TIMES if "-" in line["set"] else 1)
+    return trained, kept
+
+
+def question_batches(questions: Sequence[Asked], chance: Random) -> Iterator[list[Asked]]:
+    """Questions of about the same size together, for ever."""
+    while True:
+        order = sorted(questions, key=lambda each: each.tokens * chance.uniform(0.9, 1.1))
+        made, batch, size = [], list[Asked](), 0
+        for each in order:
+            if batch and size + each.tokens > TOGETHER_TOKENS:
+                made.append(batch)
+                batch, size = [], 0
+            batch.append(each)
+            size += each.tokens
+        made.append(batch)
+        chance.shuffle(made)
+        yield from made
+
+
+def question_loss(logits: Tensor, batch: Sequence[Asked]) -> Tensor:
+    """Each window and sentence judged alone, and the sentences of a question against each other and against none."""
+    losses, row = [], 0
+    for asked in batch:
+        alone, marks, truth = [], [torch.zeros(1)], [torch.tensor([float(not any(i.labels[0] for i in asked.windows))])]
+        for item in asked.windows:
+            labels = torch.tensor(item.labels, dtype=torch.float)
+            each = logits[row, 1 : len(labels), 1]
+            alone.append(functional.binary_cross_entropy_with_logits(logits[row, 0, 0], labels[0]))
+            alone.append(functional.binary_cross_entropy_with_logits(each, labels[1:], reduction="sum") / 2)
+            marks.append(each)
+            truth.append(labels[1:])
+            row += 1
+        wanted = torch.cat(truth)
+        chances = torch.cat(marks).log_softmax(0)
+        together = -torch.logsumexp(chances.masked_fill(wanted == 0, -1e9), 0)
+        losses.append(WHOLE * torch.stack(alone).sum() / len(asked.windows) + EACH * together)
+    return torch.stack(losses).mean()
+
+
+def question_figures(questions: Sequence[Asked], model: AnswerModel) -> dict[str, float]:
+    """By set: how often the best sentence of all windows answers, where one does, and how well that tells the rest."""
+    items = [item for each in questions for item in each.windows]
+    logits = iter(predict(model, items))
+    first: dict[str, list[int]] = {}
+    best: dict[str, list[tuple[float, int]]] = {}
+    for each in questions:
+        scored = [(float(mark), label) for item in each.windows for mark, label in zip(next(logits)[1:, 1], item.labels[1:], strict=True)]
+        top, right = max(scored)
+        there = int(any(label for _, label in scored))
+        best.setdefault(each.source, []).append((top, there))
+        if there:
+            first.setdefault(each.source, []).append(right)
+    made: dict[str, float] = {}
+    for source, values in sorted(first.items()):
+        yes, no = [top for top, there in best[source] if there], [top for top, there in best[source] if not there]
+        made[source] = round(float(np.mean(values)), 3)
+        if no:
+            made[source + " area"] = round(float(np.mean([one > other for one in yes for other in no])), 3)
+    docs = [value for source, values in first.items() if "-" in source for value in values]
+    return {**made, "docs": round(float(np.mean(docs)), 3) if docs else 0.0}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("task", choices=("verifier", "chooser"))
-    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--windows", type=Path, nargs="*", default=[], help="files of windows.py, for the chooser")
+    parser.add_argument("--held-out", nargs="*", default=[], help="sets of them that are not trained on")
     parser.add_argument("--base", type=Path, required=True)
     parser.add_argument("--vocabulary", type=Path)
     parser.add_argument("--out", type=Path, required=True)
@@ -174,32 +288,64 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     torch.set_flush_denormal(True)
     vocabulary = options.vocabulary or options.base.parent / "vocab.txt"
-    items, kept = load_items(options.task, options.data, vocabulary)
-    print(len(items), "to train on,", len(kept), "kept;", sum(len(i.encoded.ids) for i in items), "tokens", flush=True)
     model = AnswerModel(OUTPUTS[options.task], options.layers)
     load_base(model, options.base)
-    train(model, options, items, kept)
+    if options.windows:
+        asked, kept_back = load_questions(options.windows, vocabulary, options.held_out)
+        print(len(asked), "questions to train on,", len(kept_back), "kept", flush=True)
+        print(json.dumps(question_figures(kept_back, model)), flush=True)
+
+        def loss_of_questions(batch: Sequence[Asked]) -> Tensor:
+            rows = [item for each in batch for item in each.windows]
+            with torch.autocast("cpu", dtype=torch.bfloat16, enabled=options.bfloat16):
+                logits = model(*tensors(rows))
+            return question_loss(logits.float(), batch)
+
+        train(
+            model,
+            options,
+            question_batches(asked, Random(SEED)),
+            loss_of_questions,
+            lambda mean: question_figures(kept_back, mean),
+        )
+        return
+    items, kept = load_items(options.task, options.data, vocabulary)
+    print(len(items), "to train on,", len(kept), "kept;", sum(len(i.encoded.ids) for i in items), "tokens", flush=True)
+
+    def loss(batch: Sequence[Item]) -> Tensor:
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=options.bfloat16):
+            logits = model(*tensors(batch))
+        return loss_of(options.task, logits.float(), batch)
+
+    def shown(mean: AnswerModel) -> dict[str, float]:
+        return figures(options.task, kept, predict(mean, kept))
+
+    train(model, options, batches(items, Random(SEED)), loss, shown)
 
 
-def train(model: AnswerModel, options: argparse.Namespace, items: list[Item], kept: list[Item]) -> None:
+def train(
+    model: AnswerModel,
+    options: argparse.Namespace,
+    made: Iterator[list[T]],
+    loss_of_batch: Callable[[Sequence[T]], Tensor],
+    shown: Callable[[AnswerModel], dict[str, float]],
+) -> None:
+    """Train until the time or the steps are over; save the running mean of the weights, now and then and at the end."""
     for part in (model.words, model.places, model.types, model.norm, *model.layers[: options.frozen]):
         part.requires_grad_(requires_grad=False)
     body = [each for name, each in model.named_parameters() if each.requires_grad and not name.startswith("head")]
-    head = list(model.head.parameters())
-    groups = [{"params": body, "rate": options.rate}, {"params": head, "rate": HEAD_TIMES * options.rate}]
+    head_rate = options.rate * (1 if options.windows else HEAD_TIMES)
+    groups = [{"params": body, "rate": options.rate}, {"params": list(model.head.parameters()), "rate": head_rate}]
     optimizer = torch.optim.AdamW(groups, lr=options.rate, weight_decay=0.01)
     mean = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(AVERAGED))
-    began, shown, step, sums = time.time(), time.time(), 0, []
-    watched = Random(SEED).sample(kept, min(900, len(kept)))
-    for batch in batches(items, Random(SEED)):
+    began, saved, step, sums = time.time(), time.time(), 0, []
+    for batch in made:
         done = step / options.steps if options.steps else (time.time() - began) / (60 * options.minutes)
         if done >= 1:
             break
         for group in optimizer.param_groups:
             group["lr"] = group["rate"] * min(1.0, (done + 1e-4) / WARM, (1 - done) / (1 - WARM))
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=options.bfloat16):
-            logits = model(*tensors(batch))
-        loss = loss_of(options.task, logits.float(), batch)
+        loss = loss_of_batch(batch)
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
@@ -209,12 +355,12 @@ def train(model: AnswerModel, options: argparse.Namespace, items: list[Item], ke
         sums.append(float(loss.detach()))
         if step % 50 == 0:
             print(f"{step} {time.time() - began:.0f}s {done:.3f} loss {np.mean(sums[-50:]):.4f}", flush=True)
-        if time.time() - shown > 420:
+        if time.time() - saved > 420:
             torch.save(mean.module.state_dict(), options.out)
-            print(json.dumps(figures(options.task, watched, predict(mean.module, watched))), flush=True)
-            shown = time.time()
+            print(json.dumps(shown(mean.module)), flush=True)
+            saved = time.time()
     torch.save(mean.module.state_dict(), options.out)
-    print(step, "steps", json.dumps(figures(options.task, kept, predict(mean.module, kept))), flush=True)
+    print(step, "steps", json.dumps(shown(mean.module)), flush=True)
 
 
 if __name__ == "__main__":

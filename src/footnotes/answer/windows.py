@@ -21,9 +21,9 @@ Span = tuple[int, int]
 
 def read_candidates(reader: Reader, question: str, ranked: Sequence[Candidate]) -> list[Candidate]:
     """Return the candidates in the windows around the best, with the reader's scores."""
-    windows = _windows_around(ranked)
+    windows = windows_around(ranked, WINDOWS)
     choices = reader.choose(
-        question, [Window(_title(passage, spans[0]), _texts(passage, spans)) for passage, spans in windows]
+        question, [Window(title_of(passage, spans[0]), texts_of(passage, spans)) for passage, spans in windows]
     )
     read: dict[tuple[str, int, int], Candidate] = {}
     for (passage, spans), choice in zip(windows, choices, strict=True):
@@ -37,7 +37,8 @@ def read_candidates(reader: Reader, question: str, ranked: Sequence[Candidate]) 
     return list(read.values())
 
 
-def _windows_around(ranked: Sequence[Candidate]) -> list[tuple[Passage, list[Span]]]:
+def windows_around(ranked: Sequence[Candidate], most: int) -> list[tuple[Passage, list[Span]]]:
+    """Return at most so many windows: around each candidate, best first, that no earlier window has."""
     windows: list[tuple[Passage, list[Span]]] = []
     spans_of: dict[int, list[Span]] = {}
     for candidate in ranked:
@@ -46,13 +47,14 @@ def _windows_around(ranked: Sequence[Candidate]) -> list[tuple[Passage, list[Spa
             continue
         spans = spans_of.setdefault(id(passage), spans_in(passage))
         place = next(number for number, (_, end) in enumerate(spans) if at < end)
-        windows.append((passage, _window(spans, place)))
-        if len(windows) == WINDOWS:
+        windows.append((passage, cut_window(spans, place)))
+        if len(windows) == most:
             break
     return windows
 
 
-def _window(spans: Sequence[Span], place: int) -> list[Span]:
+def cut_window(spans: Sequence[Span], place: int) -> list[Span]:
+    """Return the sentence at a place with as many of those before and after it as a window holds."""
     first, size = place, 0
     while first > max(0, place - BEFORE) and size + _length(spans[first - 1]) <= WINDOW_CHARACTERS // 2:
         first -= 1
@@ -69,7 +71,7 @@ def _length(span: Span) -> int:
     return min(span[1] - span[0], SENTENCE_CHARACTERS)
 
 
-def _texts(passage: Passage, spans: Sequence[Span]) -> tuple[str, ...]:
+def texts_of(passage: Passage, spans: Sequence[Span]) -> tuple[str, ...]:
     """Return the sentences without markup; those of a chat after their speaker's name, items after their parent."""
     texts = [
         _under(item_above(passage.text, _begin(passage.text, start, end)))
@@ -89,6 +91,7 @@ def _under(item: str) -> str:
     return f"{above}: " if above else ""
 
 
-def _title(passage: Passage, first: Span) -> str:
+def title_of(passage: Passage, first: Span) -> str:
+    """Return the last two headings above a window, or else the title of its document."""
     headings = headings_at(passage, passage.start + first[0])
     return plain_text(" ".join(dict.fromkeys((*headings[-2:],)))) or passage.title
