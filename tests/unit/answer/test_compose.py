@@ -82,6 +82,11 @@ def test_what_is_cut_off_is_read_from_the_document() -> None:
         ("a snake_case_name, 2 * 3 * 4 and *args, **kwargs", "a snake_case_name, 2 * 3 * 4 and *args, **kwargs"),
         ('<abbr title="x">term</abbr> ![picture](a.png)', "term picture"),
         ("### Heading\n> said", "Heading said"),
+        (
+            "See :doc:`the settings </settings>` and :ref:`move`; ``beet move``, `a key`_, `re <https://x.y/>`__.",
+            "See the settings and move; `beet move`, a key, re.",
+        ),
+        ("`one` and `two` under_score_ `three`", "`one` and `two` under_score_ `three`"),
     ],
 )
 def test_markup_is_left_out(raw: str, plain: str) -> None:
