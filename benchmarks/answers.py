@@ -1,12 +1,13 @@
 """How well extractive answers answer, and how well they abstain.
 
-    python benchmarks/answers.py [--questions 300] [--lexical] [--without-reader] [--fit] [--json]
+    python benchmarks/answers.py [--questions 300] [--lexical] [--without-reader] [--fit [--pages SET… --libraries FOLDER]] [--json]
 
 Every question is asked twice: with its document in the library, and with the passages that answer it left out.
 `answered` is the share of the first that got an answer, `held` the share of all of the first whose answer span
 lies in a cited sentence, `held_first` in the first of them, `abstained` the share of the second that got none.
 `--fit` fits the weights and the threshold on articles of SQuAD that the chooser was not trained on, half of the
-questions with every paragraph a document, half with every article one, and prints them; XQuAD and the chunking corpora
+questions with every paragraph a document, half with every article one, and on the questions of the sets of pages
+given (see `documentation.py`), and prints them; XQuAD and the chunking corpora
 are measured alone and never fitted to. Of the latter, which are one library, every corpus has a line: papers
 (`pubmed.md`), chats (`chatlogs.md`), filings (`finance.md`), a speech, articles. What is left out there is only what is
 marked as the answer: the same may be said elsewhere, so that some of what is then answered is right.
@@ -19,10 +20,11 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 
 import numpy as np
 from bench_library import BenchLibrary
-from labelled import Case, T, chunking, squad, xquad
+from labelled import Case, T, chunking, documentation, squad, xquad
 
 from footnotes.answer import extractive
 from footnotes.answer.candidates import Candidate, read_question
@@ -72,6 +74,9 @@ class Figures:
 
 def ask_twice(library: BenchLibrary, cases: Sequence[Case]) -> Iterator[Asked]:
     for case in cases:
+        if not case.spans:  # nothing answers it
+            yield Asked(case, library.search(case.question, PASSAGES), False)
+            continue
         yield Asked(case, library.search(case.question, PASSAGES), True)
         left_out = [(0, 1 << 40)] if case.group.startswith("xquad") else case.spans
         yield Asked(case, library.search(case.question, PASSAGES, (case.source, left_out)), False)
@@ -197,12 +202,15 @@ def main() -> None:
         "--sets", default="xquad en,chunking", help="what to measure; xquad de, es, zh, ar are there too"
     )
     parser.add_argument("--questions", type=int, default=300, help="questions of each set, taken evenly")
+    parser.add_argument("--pages", type=Path, nargs="*", default=[], help="sets of pages to fit on, too")
+    parser.add_argument("--libraries", type=Path, help="where the libraries of the pages are kept")
     parser.add_argument("--json", action="store_true", help="one line of JSON for each set")
     options = parser.parse_args()
     reader = None if options.without_reader else Reader(threads=1)
     mode = "lexical" if options.lexical else "hybrid"
     if options.fit:
-        fit([both for long in (False, True) for both in ranked_of(long, options.questions, mode, reader)], reader)
+        orders = [both for long in (False, True) for both in ranked_of(long, options.questions, mode, reader)]
+        fit(orders + [both for home in options.pages for both in ranked_pages(home, options.libraries, reader)], reader)
     figures = {}
     for name in filter(None, options.sets.split(",")):
         sources, cases = chunking() if name == "chunking" else xquad(name.removeprefix("xquad "))
@@ -218,6 +226,14 @@ def ranked_of(long: bool, count: int, mode: str, reader: Reader | None) -> list[
     sources, cases = squad(long=long)
     with BenchLibrary(sources, mode=mode) as library:
         asked = ask_twice(library, evenly(cases, count // 2))
+        return [(each, ranked(each, library, reader)) for each in asked]
+
+
+def ranked_pages(home: Path, libraries: Path, reader: Reader | None) -> list[Ranked]:
+    """The questions of a set of pages with their sentences in order."""
+    with BenchLibrary.of_pages(home, libraries) as library:
+        texts = {document.filename: library.library.text(document.id) for document in library.library.documents()}
+        asked = ask_twice(library, documentation(home, texts))
         return [(each, ranked(each, library, reader)) for each in asked]
 
 

@@ -21,7 +21,7 @@ class BenchLibrary:
     """A library of labelled documents in a folder of its own. `mode` is that of every search."""
 
     def __init__(self, sources: Sequence[Source], *, mode: str = "hybrid", chunker: str = "") -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="footnotes-shelf-")
+        self._folder = tempfile.TemporaryDirectory(prefix="footnotes-bench-")
         settings = Settings(mode=mode, embedder_threads=2, **({"chunker": chunker} if chunker else {}))
         self.library = Library(Path(self._folder.name) / "library", settings=settings)
         with tempfile.TemporaryDirectory() as folder:
@@ -30,6 +30,21 @@ class BenchLibrary:
             added = self.library.add(folder)
         assert all(one.status == "ready" for one in added), [one.error for one in added if one.error]
         self.library.settle()
+        self._look()
+
+    @classmethod
+    def of_pages(cls, home: Path, libraries: Path) -> BenchLibrary:
+        """The library of a set of pages, which is kept; see `training/documentation.py`."""
+        bench = cls.__new__(cls)
+        bench._folder = tempfile.TemporaryDirectory(prefix="footnotes-bench-")
+        bench.library = Library(libraries / home.name, settings=Settings(embedder_threads=2))
+        if not bench.library.documents():
+            bench.library.add(home / "pages")
+            bench.library.settle()
+        bench._look()
+        return bench
+
+    def _look(self) -> None:
         view = self.library._store.view("local")
         self._total = max(1, view.chunk_count())
         self._view = view

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,6 +95,20 @@ def _chunking_cases(rows: csv.DictReader[str]) -> Iterator[Case]:
         references = json.loads(row["references"])
         spans = tuple((reference["start_index"], reference["end_index"]) for reference in references)
         yield Case(row["question"], row["corpus_id"] + ".md", spans, f"{row['corpus_id']}-{number // 5}")
+
+
+def documentation(home: Path, texts: dict[str, str]) -> list[Case]:
+    """The questions of a set of pages, with every place of their quotes; those that no page answers have none."""
+    cases = []
+    for line in map(json.loads, (home / "questions.jsonl").read_text().splitlines()):
+        page = line["page"] or ""
+        spans = tuple(
+            (found.start(), found.end())
+            for quote in line["evidence"]
+            for found in re.finditer(re.escape(quote), texts[page])
+        )
+        cases.append(Case(line["question"], page, spans, home.name))
+    return cases
 
 
 def halves_of(items: Sequence[T], group: Callable[[T], str]) -> tuple[list[T], list[T]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from textwrap import dedent
 
 from footnotes.answer.candidates import LONGEST_TITLE, Candidate
 from footnotes.answer.context import ReadText
@@ -29,6 +30,13 @@ _APART = re.compile(r"\n[ \t]*(?:\n|[-*+•]\s|\d{1,3}[.)]\s|#|\||`{3})")
 _ITEM = re.compile(r"[ \t]*(?:[-*+•]|\(?\d{1,3}[.)])[ \t]+\S")
 _INDENTED = re.compile(r"(?:[ ]{2,}|\t)\S")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
+_LITERAL = re.compile(r"[ \t]*\.\. (?:code|code-block|sourcecode|prompt)::|[ \t]*::[ \t]*\Z")
+"""A line of reStructuredText above code; so is one that ends in `::`."""
+_LITERAL_BLOCK = re.compile(
+    r"^([ \t]*)(?:\.\. (?:code|code-block|sourcecode|prompt)::[^\n]*(?:\n[ \t]+:\w+:[^\n]*)*|((?![ \t]*:::)[^\n]*?)::)[ \t]*\n"
+    r"(?:[ \t]*\n)+((?:\1[ \t]+\S[^\n]*(?:\n|\Z)|[ \t]*\n)+)",
+    re.MULTILINE,
+)
 _INTRODUCES = re.compile(r"[:：][\"'”’»)\]*_]*\s*\Z")
 _NO_ANTECEDENT = re.compile(r"\s*(?:#|\||>|```|[-*+•]\s|\d{1,3}[.)]\s)")
 LONGEST_ANTECEDENT, LONGEST_ITEM = 600, 400
@@ -111,7 +119,7 @@ def rendered(text: str) -> str:
     written: list[str] = []
     fence = ""
     joins = False
-    for line in _open_fence(text).split("\n"):
+    for line in _open_fence(_fenced(text)).split("\n"):
         mark = _FENCE.match(line)
         if mark and (not fence or line.strip().startswith(fence)):
             fence = "" if fence else mark[1]
@@ -124,6 +132,18 @@ def rendered(text: str) -> str:
     if fence:
         written.append(fence)
     return "\n".join(written).strip()
+
+
+def _fenced(text: str) -> str:
+    """Put the code of reStructuredText between fences."""
+    if "```" in text or "::" not in text:
+        return text
+
+    def block(found: re.Match[str]) -> str:
+        above = f"{found[1]}{found[2]}:" if (found[2] or "").strip() else ""
+        return f"{above}\n\n```\n{dedent(found[3]).strip()}\n```\n"
+
+    return _LITERAL_BLOCK.sub(block, text)
 
 
 def _open_fence(text: str) -> str:
@@ -210,7 +230,29 @@ def _span(
         while closing < len(lines) and not line(closing).strip().startswith(fence[1]):
             closing += 1
         return (lines[first][0], lines[closing][1], False) if closing < len(lines) else None
+    if introduces or form == "howto":
+        end = _literal_end(lines, last, following, line)
+        return (lines[first][0], lines[end][1], False) if end else None
     return None
+
+
+def _literal_end(lines: list[Line], last: int, following: int, line: Callable[[int], str]) -> int:
+    """Return the last line of the code of reStructuredText that follows a line; 0 for none."""
+    marked = bool(_LITERAL.match(line(following)))
+    if not marked and not line(last).rstrip().endswith("::"):
+        return 0
+    margin = _margin(line(following if marked else last))
+    end = 0
+    for number in range(following + marked, len(lines)):
+        if line(number).strip():
+            if _margin(line(number)) <= margin:
+                break
+            end = number
+    return end
+
+
+def _margin(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _introduced_below(lines: list[Line], place: int, line: Callable[[int], str]) -> int:

@@ -57,6 +57,16 @@ def test_an_introduction_comes_with_its_code_which_stays_code() -> None:
     assert rendered(whole.text) == "To install the tool, run this command:\n```console\npip install tool\n```"
 
 
+@pytest.mark.parametrize(
+    "marks",
+    ["To begin, run::\n", "To begin, run:\n\n::\n", "To begin, run:\n\n.. code-block:: console\n   :linenos:\n"],
+)
+def test_the_code_of_restructuredtext_comes_with_its_introduction(marks: str) -> None:
+    page = f"{marks}\n   tool init\n\n     --all\n\nThen go on.\n"
+    whole = extended(candidate(page[: page.index("\n")], page), "howto")
+    assert rendered(whole.text) == "To begin, run:\n```\ntool init\n\n  --all\n```"
+
+
 @pytest.mark.parametrize(("form", "steps"), [("howto", 3), ("list", 3), ("plain", 1)])
 def test_a_step_comes_with_all_steps_in_order_where_they_are_asked_for(form: Form, steps: int) -> None:
     whole = extended(candidate("Fill in the water."), form)
@@ -82,6 +92,11 @@ def test_what_is_cut_off_is_read_from_the_document() -> None:
         ("a snake_case_name, 2 * 3 * 4 and *args, **kwargs", "a snake_case_name, 2 * 3 * 4 and *args, **kwargs"),
         ('<abbr title="x">term</abbr> ![picture](a.png)', "term picture"),
         ("### Heading\n> said", "Heading said"),
+        (
+            "See :doc:`the settings </settings>` and :ref:`move`; ``beet move``, `a key`_, `re <https://x.y/>`__.",
+            "See the settings and move; `beet move`, a key, re.",
+        ),
+        ("`one` and `two` under_score_ `three`", "`one` and `two` under_score_ `three`"),
     ],
 )
 def test_markup_is_left_out(raw: str, plain: str) -> None:
