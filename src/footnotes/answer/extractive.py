@@ -27,12 +27,11 @@ from footnotes.answer.candidates import (
 from footnotes.answer.disagree import Dated, disagreement
 from footnotes.answer.hints import goes_on
 from footnotes.answer.passages import Passage, headings_at, passages_of
-from footnotes.answer.questions import NUMBER, form_of, has_symbol, without_periods, without_pointers
+from footnotes.answer.questions import NUMBER, form_of, has_symbol, is_english, without_periods, without_pointers
 from footnotes.answer.reader import Reader
 from footnotes.answer.windows import read_candidates
 from footnotes.embed import Matrix
 from footnotes.text.analysis import analyze
-from footnotes.text.languages import detect
 from footnotes.types import Hit, Role
 
 ABSTENTION = "Nothing in these documents answers this question."
@@ -313,12 +312,6 @@ def rank(
     if embed is None or not ranked:
         return ranked
     return _rank(_measure(question.text, [pair[0] for pair in ranked[:MAX_EMBEDDED]], embed), SENTENCE_EMBEDDED)
-
-
-def is_english(question: str) -> bool:
-    """Return whether a question is English. The reader was trained on English; others are answered by words alone."""
-    letters = [char for char in question if char.isalpha()]
-    return detect(question.split()) == "en" and sum(char.isascii() for char in letters) >= 0.8 * len(letters)
 
 
 def threshold_of(embed: Embed | None, reader: Reader | None) -> float:

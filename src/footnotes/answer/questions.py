@@ -9,7 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal
+
+from footnotes.answer.forms import guess_kind
+from footnotes.text.languages import detect
 
 Kind = Literal["number", "date", "name", "colour", "version", "reason", "definition", "any"]
 Form = Literal["yesno", "howto", "list", "comparison", "plain"]
@@ -199,9 +203,13 @@ def subject_of(question: str) -> tuple[Kind, str]:
             if kind == "definition":
                 return kind, _MEANS.sub("", question)
             return kind, question[: found.start()] + " " + question[found.end() :]
-    return "any", question
+    if any(pattern.search(question) for _, pattern in _FORMS):
+        return "any", question
+    guess = _KINDS_GUESSED.get(_guess(question), "any")
+    return "any" if guess == "definition" and _WHAT.match(question) else guess, question
 
 
+_WHAT = re.compile(r"\s*what\b", re.IGNORECASE)
 _MEANS = re.compile(r"\s+(?:means?|stands? for)\s*\??\s*\Z", re.IGNORECASE)
 _SYMBOLS = re.compile(r"[`\"'‘“]([^\w\s`\"'‘’“”]{1,5})[`\"'’”]")
 _CODE = re.compile(r"`([^`]+)`")
@@ -299,9 +307,31 @@ _SOON = 40
 """The maximum characters before the thing that a sentence defines."""
 
 
+@lru_cache(maxsize=256)
 def form_of(question: str) -> Form:
-    """Return the form of an answer to the question."""
-    return next((form for form, pattern in _FORMS if pattern.search(question)), "plain")
+    """Return the form of an answer to the question: what its words say, or else what they make likely."""
+    said: Form | None = next((form for form, pattern in _FORMS if pattern.search(question)), None)
+    return said or (_FORMS_GUESSED.get(_guess(question), "plain") if subject_of(question)[0] == "any" else "plain")
+
+
+def is_english(question: str) -> bool:
+    """Return whether a question is English. The models of answers were trained on English."""
+    letters = [char for char in question if char.isalpha()]
+    return detect(question.split()) == "en" and sum(char.isascii() for char in letters) >= 0.8 * len(letters)
+
+
+def _guess(question: str) -> str:
+    """Return what a question asks for by the model of forms, if it is sure; else nothing."""
+    if not is_english(question):
+        return ""
+    kind, chance = guess_kind(question)
+    return kind if chance >= _SURE.get(kind, 1.0) else ""
+
+
+_SURE = {"howto": 0.5, "comparison": 0.5, "list": 0.4, "yesno": 0.6, "why": 0.6, "definition": 0.55, "numeric": 0.55}
+"""How likely a guess must be."""
+_FORMS_GUESSED: dict[str, Form] = {"howto": "howto", "comparison": "comparison", "list": "list", "yesno": "yesno"}
+_KINDS_GUESSED: dict[str, Kind] = {"why": "reason", "definition": "definition", "numeric": "number"}
 
 
 _PERIODS = re.compile(
