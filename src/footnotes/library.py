@@ -311,7 +311,7 @@ class Library:
         """Return the contents, models and size of the library."""
         store, user, serving = self._store, self._user, self._store.generations.serving(self._user)
         generations = store.generations.all(user)
-        index = store.index_state(user)
+        index, dense = store.index_state(user), store.dense_index(user)
         return {
             "library": str(self.folder),
             "user": user,
@@ -326,6 +326,7 @@ class Library:
             "store": store.kind,
             "address": store.address,
             "index": None if index is None else asdict(index),
+            "dense_index": None if dense is None else asdict(dense),
             "disk_bytes": store.size(user),
         }
 

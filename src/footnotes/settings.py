@@ -60,6 +60,8 @@ class Settings:
     read_only: bool = False  # only search and ask, on a replica of PostgreSQL
     primary: str = ""  # address of the server that accepts changes, shown to callers of a read-only one
     originals: str = ""  # with PostgreSQL: a folder or s3://bucket/prefix for originals
+    dense_index: str = ""  # with PostgreSQL: hnsw, ivfflat, scann or none; empty for the best that the server offers
+    dense_index_options: Mapping[str, Any] = field(default_factory=dict)  # ef_search, lists, …: docs/postgresql.md
 
     # ── a vector database instead of the built-in index
     index: str = field(default="", repr=False)  # qdrant://host:6333, chroma://host:8000, chroma:FOLDER or empty
@@ -243,6 +245,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "quality": tuple(QUALITIES),
     "mode": ("hybrid", "lexical", "dense"),
     "fusion": ("adaptive", "alpha", "rrf"),
+    "dense_index": ("", "hnsw", "ivfflat", "scann", "none"),
     "embedder_variant": ("int8", "fast", "fast-questions"),
     "serve_log_level": ("debug", "info", "warning", "error"),
 }

@@ -22,7 +22,7 @@ from footnotes.store.records import Generation, Verification
 from footnotes.store.sources import Sources
 from footnotes.store.vectors import Vectors
 from footnotes.store.views import SearchView
-from footnotes.types import ErrorInfo, IndexState
+from footnotes.types import DenseIndex, ErrorInfo, IndexState
 
 
 class Store(Protocol):
@@ -119,6 +119,10 @@ class Store(Protocol):
 
     def index_state(self, user_id: str) -> IndexState | None:
         """Return the state of the vector database that serves legs; None if there is none."""
+        ...
+
+    def dense_index(self, user_id: str) -> DenseIndex | None:
+        """Return the index of the vectors, if the database builds one itself."""
         ...
 
     # ── checking and moving

@@ -10,7 +10,7 @@ import asyncio
 import json
 import threading
 import weakref
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
 from typing import Any, TypeVar
 
@@ -96,10 +96,11 @@ class Database:
         path: str = "",
         remote: bool = False,
         read_only: bool = False,
+        options: Mapping[str, str] | None = None,
     ) -> None:
         self._address = address
         self._role = READER if read_only and role is not None else role
-        options = {"search_path": path} if path else {}
+        options = {**(options or {}), **({"search_path": path} if path else {})}
         known = {} if "application_name=" in address else {"application_name": "footnotes"}
         options |= {"default_transaction_read_only": "on"} if read_only else {}
         self._session = {**_SESSION, **known, **options, **({"footnotes.outside": "on"} if remote else {})}

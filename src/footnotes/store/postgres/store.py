@@ -30,6 +30,7 @@ from footnotes.store.postgres.chunks import Where
 from footnotes.store.postgres.claiming import claim
 from footnotes.store.postgres.cursor import PostgresCursor
 from footnotes.store.postgres.database import Database
+from footnotes.store.postgres.dense_options import DenseOptions, dense_options
 from footnotes.store.postgres.indexes import Indexes
 from footnotes.store.postgres.remote_legs import RemoteLegs
 from footnotes.store.postgres.view import PostgresSearchView, Served
@@ -39,7 +40,7 @@ from footnotes.store.remote_keeper import RemoteKeeper, vector_database
 from footnotes.store.retry import retry, retrying
 from footnotes.store.rows import generation_row
 from footnotes.store.texts import SpanReader
-from footnotes.types import ErrorInfo
+from footnotes.types import DenseIndex, ErrorInfo
 
 INCOMING = "incoming"
 
@@ -63,6 +64,7 @@ class PostgresStore(BaseStore):
         tells: bool = True,
         read_only: bool = False,
         primary: str = "",
+        dense: DenseOptions | None = None,
     ) -> None:
         super().__init__()
         self.read_only, self._primary = read_only, primary
@@ -72,17 +74,19 @@ class PostgresStore(BaseStore):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise StoreUnavailable(f"the folder {folder} cannot be made ({error.strerror})") from error
-        self.database = Database(address, remote=vectors is not None, read_only=read_only)
+        options = dense or DenseOptions()
+        self.database = Database(address, remote=vectors is not None, read_only=read_only, options=options.session)
+        self._indexes = Indexes(self.database, options)
         try:
             if migrate and not read_only:
                 schema.migrate(self.database)
             schema.check(self.database)
+            self._indexes.check()
             self.database.open()
         except BaseException:
             self.database.close()
             raise
         self._writers = Writers(self.database, folder / INCOMING)
-        self._indexes = Indexes(self.database)
         self.originals = Originals(files or FolderFiles(folder / FOLDER), self.database, self.holder)
         self.remote = None if vectors is None else self._make_remote(vectors, legs, tells)
         self._served: dict[str, Served] = {}
@@ -101,6 +105,7 @@ class PostgresStore(BaseStore):
             tells=settings.index_metadata,
             read_only=settings.read_only,
             primary=settings.primary,
+            dense=dense_options(settings.dense_index, settings.dense_index_options),
         )
 
     def _make_remote(self, vectors: VectorDatabase, legs: Sequence[str], tells: bool) -> RemoteKeeper:
@@ -409,6 +414,13 @@ class PostgresStore(BaseStore):
     def _bring(self, generation: Generation) -> None:
         if self.remote is not None:
             self.remote.attempt(generation)
+
+    def dense_index(self, user_id: str) -> DenseIndex | None:
+        """Return the index of the serving generation's vectors; None if a vector database holds them."""
+        generation = self.generations.serving(user_id)
+        if generation is None or (self.remote is not None and "dense" in self.remote.legs):
+            return None
+        return self._indexes.state(generation)
 
     def grow_graph(
         self, user_id: str, generation: Generation, progress: Callable[[int, int], None] | None = None

@@ -33,6 +33,9 @@ SELECT pg_has_role(current_user, relowner, 'USAGE') FROM pg_class WHERE oid = 'd
 -- False for an incomplete index, NULL for none.
 SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass($1)
 
+-- name: set_index_failure(generation, failure)
+UPDATE generations SET index_failure = $2 WHERE pk = $1
+
 -- name: lock_schema()
 -- Several servers may start at once. The lock is released with the connection.
 SELECT pg_advisory_lock(46070001)
