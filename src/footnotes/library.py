@@ -316,7 +316,7 @@ class Library:
             "library": str(self.folder),
             "user": user,
             **store.documents.counts(user),
-            "waiting": len(store.vectors.waiting(user)),
+            "waiting": store.vectors.waiting(user).documents,
             "collections": self.collections(),
             "embedder": serving.embedder if serving else self.settings.embedder,
             "configured_embedder": self.settings.embedder,

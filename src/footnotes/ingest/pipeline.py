@@ -188,7 +188,7 @@ class Pipeline:
                     yield Added(file.origin.source, None, "failed", 0, error.info())
         yield from self._flush()
         if self._store.is_indexing_behind:
-            self._store.publish_all(self._user_id, self._now())
+            self._store.publish(self._user_id, self._now())
         behind, self._behind = self._behind, []
         yield from behind
         yield from self._complete(self._now())
@@ -489,7 +489,7 @@ class Pipeline:
         self._on_progress(Progress("indexing", 0, len(works)))
         behind = self._is_worth_a_process(works)
         with tracing.span("index", documents=len(works), chunks=count):
-            (self._store.publish_behind if behind else self._store.publish)(self._user_id, self._now())
+            self._store.publish(self._user_id, self._now(), behind=behind)
         self._adapt(count, time.monotonic() - start)
         for work in works:
             if self._is_left_to_another(work.draft):

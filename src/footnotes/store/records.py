@@ -54,6 +54,14 @@ class ChunkDraft:
 
 
 @dataclass(frozen=True, slots=True)
+class Waiting:
+    """How many documents wait for vectors, and their chunks."""
+
+    documents: int
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
 class PendingChunk:
     """A stored chunk without a vector, and the data to embed it."""
 

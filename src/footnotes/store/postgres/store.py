@@ -222,7 +222,8 @@ class PostgresStore(BaseStore):
 
     def _view_of(self, user_id: str, generation: int) -> PostgresSearchView:
         """Return the view of a generation that does not serve, as if it did."""
-        found = self.generations.find(user_id, generation)
+        with self.database.read(user_id) as cursor:
+            found = generations.get(cursor, generation)
         if self.remote is not None:
             self.remote.catch_up(found)
         legs = self._outside_legs(found)
@@ -341,8 +342,7 @@ class PostgresStore(BaseStore):
         chunks.put(cursor, generation.model, [(where, each) for each in rows], averages, chunks.half_of(vectors))
 
     def finish_copy(self, user_id: str) -> None:
-        if serving := self.generations.serving(user_id):
-            self.grow_graph(user_id, serving)
+        self.grow_graph(user_id)
 
     def own_tenant(self, cursor: Cursor) -> None:
         cursor.run("own_tenant")
@@ -360,8 +360,8 @@ class PostgresStore(BaseStore):
     # ── indexes
 
     @retrying
-    def publish(self, user_id: str, generation: Generation) -> None:
-        """Mark complete documents as ready; searches find committed data already.
+    def publish(self, user_id: str, generation: Generation, *, behind: bool = False) -> None:
+        """Mark complete documents as ready; searches find committed data already, so nothing is left to do `behind`.
 
         A vector database that serves a leg is updated first; documents that it lacks are not ready.
         """
@@ -370,36 +370,36 @@ class PostgresStore(BaseStore):
             if cursor.run("mark_ready", holder=self.holder(user_id)):
                 cursor.run("bump")
 
-    def publish_behind(self, user_id: str, generation: Generation) -> None:
-        self.publish(user_id, generation)
-
     @property
     def is_indexing_behind(self) -> bool:
         return False
 
-    def publish_all(self, user_id: str, generation: Generation) -> None:
-        self.publish(user_id, generation)
-
-    def grow_graph_behind(self, user_id: str) -> None:
-        """Build the dense index and fold statistics in a background thread, if worthwhile."""
+    def grow_graph(
+        self, user_id: str, progress: Callable[[int, int], None] | None = None, *, behind: bool = False
+    ) -> None:
+        """Build the dense index and fold statistics, if worthwhile: now, or in a background thread."""
         generation = self.generations.serving(user_id)
         with self._guard:
-            if generation is None or (self._grower is not None and self._grower.is_alive()):
+            grower = self._grower
+            if generation is None or (behind and grower is not None and grower.is_alive()):
                 return
-            work = threading.Thread(target=self._grow_quietly, args=(generation,), name="footnotes-upkeep")
-            self._grower = work
-            work.start()
+            if behind:
+                self._grower = threading.Thread(target=self._grow_quietly, args=(generation,), name="footnotes-upkeep")
+                self._grower.start()
+                return
+        if grower is not None:
+            grower.join()
+        self._grow(generation)
 
     def _grow_quietly(self, generation: Generation) -> None:
         with suppress(FootnotesError):  # a failed improvement must not fail anything else
             self._grow(generation)
 
-    def _grow(self, generation: Generation) -> bool:
+    def _grow(self, generation: Generation) -> None:
         legs = frozenset() if self.remote is None else self.remote.legs
-        grown = self._indexes.grow(generation, dense="dense" not in legs)
+        self._indexes.grow(generation, dense="dense" not in legs)
         if "lexical" in legs:
             self._bring(generation)  # the weights may have been recomputed
-        return grown
 
     def _bring_serving(self, user_id: str) -> None:
         """Update a vector database, if there is one, with the changes in the serving generation."""
@@ -421,15 +421,6 @@ class PostgresStore(BaseStore):
         if generation is None or (self.remote is not None and "dense" in self.remote.legs):
             return None
         return self._indexes.state(generation)
-
-    def grow_graph(
-        self, user_id: str, generation: Generation, progress: Callable[[int, int], None] | None = None
-    ) -> bool:
-        """Build the dense index now, if the generation is large enough for one."""
-        grower = self._grower
-        if grower is not None:
-            grower.join()
-        return self._grow(generation)
 
     # ── checking
 

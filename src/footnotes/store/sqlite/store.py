@@ -239,7 +239,8 @@ class SqliteStore(BaseStore):
 
     def _view_of(self, user_id: str, generation: int) -> SqliteSearchView:
         """Return the view of a generation that does not serve, as if it did."""
-        found = self.generations.find(user_id, generation)
+        with self.database.read(user_id) as cursor:
+            found = generations.get(cursor, generation)
         seq = self._indexes.catch_up(found, strictly=True).own
         view = Served(found, visible=seq, last=seq)
         return SqliteSearchView(self.database, self._indexes, view, user_id, trial=True)
@@ -351,8 +352,19 @@ class SqliteStore(BaseStore):
 
     # ── indexes
 
-    def publish(self, user_id: str, generation: Generation) -> None:
-        """Update both indexes, then let searches expect the changes; only then are documents ready."""
+    def publish(self, user_id: str, generation: Generation, *, behind: bool = False) -> None:
+        """Update both indexes, then let searches expect the changes; only then are documents ready.
+
+        With `behind`, another process indexes the terms, and this publishes what it has finished.
+        """
+        if behind and self._indexes.serves_words() and not self._has_staged():
+            self._publish_behind(user_id, generation)
+            return
+        self._publish_now(user_id, generation)
+        if not behind:
+            self._indexer.close()
+
+    def _publish_now(self, user_id: str, generation: Generation) -> None:
         self._indexer.answered(wait=True)
         if self._publish(user_id, generation, self._indexes.catch_up(generation)):
             # Old versions are no longer shown, so the indexes may drop them now.
@@ -366,16 +378,12 @@ class SqliteStore(BaseStore):
             cursor.run("set_visible", seq=reached.own)
             return replaced
 
-    def publish_behind(self, user_id: str, generation: Generation) -> None:
-        """Let another process index the terms, and publish its finished work; see `publish_all`."""
-        if not self._indexes.serves_words() or self._has_staged():
-            self.publish(user_id, generation)
-            return
+    def _publish_behind(self, user_id: str, generation: Generation) -> None:
         if not self._indexer.answered(wait=False):
             return
         self._publish(user_id, generation, self._indexes.seen(generation))
         if not self._indexer.ask(generation):
-            self.publish(user_id, generation)
+            self._publish_now(user_id, generation)
 
     def _has_staged(self) -> bool:
         with self.database.read("") as cursor:
@@ -385,24 +393,18 @@ class SqliteStore(BaseStore):
     def is_indexing_behind(self) -> bool:
         return self._indexer.started
 
-    def publish_all(self, user_id: str, generation: Generation) -> None:
-        """Wait for background work, and publish everything."""
-        self._indexer.answered(wait=True)
-        self._indexer.close()
-        self.publish(user_id, generation)
-
-    def grow_graph_behind(self, user_id: str) -> None:
-        """Improve the dense index in a background thread, if worthwhile."""
-        if generation := self.generations.serving(user_id):
-            self._indexes.grow_graph_behind(generation)
-
     def grow_graph(
-        self, user_id: str, generation: Generation, progress: Callable[[int, int], None] | None = None
-    ) -> bool:
-        """Improve both indexes now, after background work."""
+        self, user_id: str, progress: Callable[[int, int], None] | None = None, *, behind: bool = False
+    ) -> None:
+        """Improve the dense index in the background, or both indexes now, after background work."""
+        if (generation := self.generations.serving(user_id)) is None:
+            return
+        if behind:
+            self._indexes.grow_graph_behind(generation)
+            return
         self._indexes.await_growth()
         self._indexes.join_segments(generation)
-        return self._indexes.grow_graph(generation, progress)
+        self._indexes.grow_graph(generation, progress)
 
     @property
     def indexes(self) -> Indexes:
