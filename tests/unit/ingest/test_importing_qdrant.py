@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from footnotes.errors import IndexRefused, IndexUnavailable, OptionError, SourceUnreadable
-from footnotes.ingest.importing import qdrant as reader
 from footnotes.ingest.importing.addresses import key_for, parse_address
 from footnotes.library import Library
 from footnotes.settings import settings_from
@@ -57,7 +56,7 @@ def test_a_collection_of_langchain(
     client: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(reader, "PAGE", 2)
+    monkeypatch.setattr("footnotes.ingest.importing.qdrant.PAGE", 2)
     name = filled(client, records(), embedded(texts_of(records())))
     source = f"{qdrant_server.address}/{name}"
     done = library.import_from(source)
