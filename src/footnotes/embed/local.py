@@ -159,22 +159,22 @@ class LocalEmbedder:
             return self._fast if is_fast else self._shipped
 
     @cached_property
-    def _shipped(self) -> Any:
+    def _shipped(self) -> object:
         return self._opened(self._files, read_weights(self._files))
 
     @cached_property
-    def _fast(self) -> Any:
+    def _fast(self) -> object:
         return self._opened(self._files, fast.fast_weights(self._files, self._models_dir.expanduser()))
 
     @property
-    def _code_session(self) -> Any:
+    def _code_session(self) -> object:
         with self._loading:
             return self._loaded_for_code
 
     @cached_property
-    def _loaded_for_code(self) -> Any:
+    def _loaded_for_code(self) -> object:
         files = code_model()
         return self._opened(files, read_weights(files))
 
-    def _opened(self, files: ModelFiles, weights: bytes) -> Any:
+    def _opened(self, files: ModelFiles, weights: bytes) -> object:
         return open_session(weights, self._threads, origin=str(files.weights))

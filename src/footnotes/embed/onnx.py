@@ -175,7 +175,7 @@ class OnnxEmbedder:
             return self._loaded
 
     @cached_property
-    def _loaded(self) -> Any:
+    def _loaded(self) -> object:
         _ = self._revision  # checks the file before it is loaded
         return open_session(str(self._weights), self._threads, origin=str(self._weights))
 

@@ -155,7 +155,7 @@ class Reindexing:
         is_cut_alike = _without_parser(document.ingestion_version) == _without_parser(version)
         return not is_cut_alike or self._find_file(document, options) is not None
 
-    def _remake(self, found: Sequence[Document], options: ReindexOptions) -> dict[str, Any]:
+    def _remake(self, found: Sequence[Document], options: ReindexOptions) -> dict[str, object]:
         """Rebuild documents: from their files, else from their stored text."""
         on_progress = options.get("on_progress")
         files = {one.id: path for one in found if (path := self._find_file(one, options)) is not None}

@@ -108,7 +108,7 @@ def _words(textpage: Any, raw: str) -> Iterator[Word]:
         yield Word(match[0].replace(_FILLER, ""), first, left, bottom, right, top, hyphenated, vertical, bold[font])
 
 
-def _main_angle(textpage: Any, words: list[Word]) -> float:
+def _main_angle(textpage: object, words: list[Word]) -> float:
     import pypdfium2.raw as pdfium
 
     angles = sorted(pdfium.FPDFText_GetCharAngle(textpage, word.first) for word in words[:_SAMPLED] if word.vertical)

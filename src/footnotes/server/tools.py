@@ -73,7 +73,7 @@ class Tool:
     run: Callable[[ToolContext, Values], Outcome]
 
 
-def call_tool(name: str, arguments: Mapping[str, Any] | None, context: ToolContext) -> Outcome:
+def call_tool(name: str, arguments: Mapping[str, object] | None, context: ToolContext) -> Outcome:
     """Run a tool. Raises errors of the tree, also for wrong arguments."""
     tool = TOOLS.get(name)
     if tool is None:

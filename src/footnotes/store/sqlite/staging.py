@@ -166,7 +166,7 @@ def _show(cursor: Cursor, generation: Generation, row: Row, before: DocumentRow)
     documents.drop_versions(cursor, [before.current], leg=ONLY_REMOVED)
 
 
-def _facet(document: int, key: str, text: str, number: float | None) -> dict[str, Any]:
+def _facet(document: int, key: str, text: str, number: float | None) -> dict[str, object]:
     return {"document": document, "key": key, "text": text, "number": number}
 
 
