@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,8 @@ from hypothesis import strategies as st
 
 from footnotes.errors import ImportFormatError
 from footnotes.ingest.importing import json_file
+from footnotes.library import Library
+from libraries import quick_library
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
@@ -37,3 +41,18 @@ def test_an_array_that_is_cut_off_anywhere_is_broken(values: list[Any], data: st
     cut = text[: data.draw(st.integers(0, len(text) - 1))]
     with pytest.raises(ImportFormatError, match="is not JSON"):
         list(json_file.array_elements(io.StringIO(cut)))
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Iterator[Library]:
+    with quick_library(tmp_path / "library") as opened:
+        yield opened
+
+
+def test_a_line_without_end_is_not_read_to_its_end(
+    library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_file, "LONGEST", 1_000)
+    (tmp_path / "records.jsonl").write_text('{"text": "' + "x" * 5_000 + '"}\n', encoding="utf-8")
+    with pytest.raises(ImportFormatError, match="longer than"):
+        library.import_from(f"json:{tmp_path / 'records.jsonl'}", collection="c")
