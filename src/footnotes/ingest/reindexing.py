@@ -25,7 +25,7 @@ class ReindexOptions(TypedDict, total=False):
 
     collection: str | None
     chunker: str | None
-    chunker_options: Mapping[str, Any] | None
+    chunker_options: Mapping[str, object] | None
     """Without the name of a chunker: for the chosen one."""
     embedder: str | None
     outdated: bool

@@ -10,7 +10,6 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
 
 from footnotes.store import documents, generations, near
 from footnotes.store.collections import Collections
@@ -33,7 +32,7 @@ class CopiedGeneration:
 
     number: int
     state: str
-    plan: dict[str, Any]
+    plan: dict[str, object]
     embedder: str
     fingerprint: str
     dimensions: int
@@ -53,7 +52,7 @@ class CopiedChunk:
     headings: tuple[str, ...]
     tokens: int
     prefix: str
-    metadata: dict[str, Any]
+    metadata: dict[str, object]
     parts: tuple[tuple[int, int], ...]
     input_hash: bytes
     vector: bytes | None
@@ -70,7 +69,7 @@ class CopiedOrigin:
     read_ns: int
     etag: str | None
     modified: str | None
-    error: dict[str, Any] | None
+    error: dict[str, object] | None
     made_by: str
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from footnotes.errors import NotFound
 from footnotes.store import documents
@@ -27,7 +26,7 @@ class Recipe:
     embedder: str
     fingerprint: str
     dimensions: int
-    plan: dict[str, Any]
+    plan: dict[str, object]
 
 
 def serving(cursor: Cursor) -> Generation | None:

@@ -42,7 +42,7 @@ class SourcePlace(ABC):
 
     address: str
     options: Mapping[str, str] = {}
-    settings: Mapping[str, Any] = {}
+    settings: Mapping[str, object] = {}
     secret: str = ""
     is_complete: bool = True
     renames: bool = True

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from footnotes.errors import FootnotesError, StoreError, StoreUnavailable
 from footnotes.store import recovery
@@ -33,7 +32,7 @@ class Writer:
     connection: OwnedConnection
     depth: int = 0
     builds: bool = False
-    vectors: dict[int, dict[bytes, Any]] = field(default_factory=dict)
+    vectors: dict[int, dict[bytes, object]] = field(default_factory=dict)
 
     def check(self) -> int:
         """Return its number. Raises if its connection, and so the number, is lost."""

@@ -120,7 +120,7 @@ class _Lists:
 
     name: ClassVar[str] = "lists"
     version: ClassVar[int] = 1
-    options: ClassVar[dict[str, Any]] = {}
+    options: ClassVar[dict[str, object]] = {}
 
     def split(self, part: Part) -> list[Piece]:
         found = re.search(r"number(\d+)", part.text)

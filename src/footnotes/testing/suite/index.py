@@ -43,7 +43,7 @@ class IndexUnderTest:
     """Damages that only its owner can repair, with `remake`."""
     writer: ClassVar[str] = ""
     """The class whose `apply` applies changes, as `module:Class`."""
-    in_small_steps: ClassVar[dict[str, Any]] = {}
+    in_small_steps: ClassVar[dict[str, object]] = {}
     """Settings that apply changes one by one."""
 
     def __init__(self, harness: StoreHarness) -> None:

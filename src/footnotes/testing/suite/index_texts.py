@@ -100,7 +100,7 @@ class Lines:
 
     name: ClassVar[str] = "lines"
     version: ClassVar[int] = 1
-    options: ClassVar[dict[str, Any]] = {}
+    options: ClassVar[dict[str, object]] = {}
 
     def split(self, part: Part) -> list[Piece]:
         pieces, start = [], part.start
