@@ -146,7 +146,7 @@ def _usage(answer: Answer) -> r.OpenAIUsage:
 def _pieces(events: Iterator[Event], head: dict[str, object], wants_usage: bool) -> Iterator[str]:
     """Yield chunks of the dialect: words as they come, marks after their sentences, footnotes at the end."""
 
-    def chunk(delta: dict[str, Any], reason: str | None = None, **more: Any) -> str:
+    def chunk(delta: dict[str, object], reason: str | None = None, **more: object) -> str:
         choice = {"index": 0, "delta": delta, "finish_reason": reason, "logprobs": None}
         return f"data: {dump_json({**head, 'object': 'chat.completion.chunk', 'choices': [choice], **more})}\n\n"
 
