@@ -57,7 +57,7 @@ class PostgresChangeFeed(BaseChangeFeed):
             rows = cursor.all("documents_of_keys", generation=generation.pk, keys=keys.tolist())
             yield Portion(seq, self._changes(cursor, generation, rows, seq))
 
-    def _changes(self, cursor: Cursor, generation: Generation, rows: Sequence[object], seq: int) -> Iterator[Change]:
+    def _changes(self, cursor: Cursor, generation: Generation, rows: Sequence[Row], seq: int) -> Iterator[Change]:
         for some in _in_reads(rows):
             entries = self._entries(cursor, generation, some)
             yield from (Change(seq, document, entries.get(document, ())) for document in some)
@@ -104,7 +104,7 @@ class PostgresChangeFeed(BaseChangeFeed):
                 cursor.run("bump")
 
 
-def _in_reads(rows: Sequence[Any]) -> Iterator[list[int]]:
+def _in_reads(rows: Sequence[Row]) -> Iterator[list[int]]:
     """Group documents to about so many chunks per query."""
     some: list[int] = []
     size = 0

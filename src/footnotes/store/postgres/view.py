@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -42,7 +41,7 @@ class Served:
 class _Fetched:
     """The results of the round trip: candidates by key, and the statistics of the question's terms."""
 
-    rows: dict[int, Any] = field(default_factory=dict)
+    rows: dict[int, Row] = field(default_factory=dict)
     lexical: list[int] = field(default_factory=list)
     dense: list[int] = field(default_factory=list)
     frequencies: dict[str, int] = field(default_factory=dict)
@@ -172,7 +171,7 @@ class PostgresSearchView(LegsView):
             query = "search" if question.where is None else "search_filtered"
             return cursor.all(query, question.where, **values)
 
-    def _take(self, rows: Sequence[Any], names: Sequence[str]) -> None:
+    def _take(self, rows: Sequence[Row], names: Sequence[str]) -> None:
         assert self._fetched is not None
         first, found = rows[0], self._fetched
         found.frequencies = dict(zip(names, first["frequencies"] or [], strict=False))
@@ -281,6 +280,6 @@ def _vector_or_raise(embedded: Vector | Exception) -> Vector:
     return embedded
 
 
-def _rank(rows: Mapping[int, Any], rank: str) -> list[int]:
+def _rank(rows: Mapping[int, Row], rank: str) -> list[int]:
     ranked_rows = [row for row in rows.values() if row[rank] is not None]
     return [row["key"] for row in sorted(ranked_rows, key=lambda row: int(row[rank]))]
