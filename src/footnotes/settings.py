@@ -251,7 +251,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
 }
 _NO_SETTING = frozenset(["config", "test_cache"])
 """Variables with the prefix that are not settings: the file to read, and the cache of the tests."""
-_SAID = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+_BOOLEANS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
 
 def load(folder: Path | None = None, *, environ: Mapping[str, str] | None = None, **overrides: Any) -> Settings:
@@ -416,8 +416,8 @@ def _coerce(name: str, value: Any, kind: Any) -> Any:
             return float(value)
         if kind is int and not isinstance(value, (bool, float)):
             return int(value)
-        if kind is bool and isinstance(value, str) and value.strip().lower() in _SAID:
-            return _SAID[value.strip().lower()]
+        if kind is bool and isinstance(value, str) and value.strip().lower() in _BOOLEANS:
+            return _BOOLEANS[value.strip().lower()]
         if kind == tuple[float, ...]:
             parts = value.strip(" []").split(",") if isinstance(value, str) else value
             return tuple(float(part) for part in parts)

@@ -32,7 +32,7 @@ class Core(ABC):
         """Return the holder's name for its jobs."""
 
     @abstractmethod
-    def is_held_elsewhere(self, user_id: str, pk: int) -> bool:
+    def is_claimed_by_another(self, user_id: str, pk: int) -> bool:
         """Return whether another live writer holds a document."""
 
     @abstractmethod

@@ -271,14 +271,14 @@ class Documents:
         """Discard a draft. A document that was never complete stays listed as failed, with the reason."""
         self._core.discard_draft(user_id, draft, error)
 
-    def is_held_elsewhere(self, user_id: str, pk: int) -> bool:
+    def is_claimed_by_another(self, user_id: str, pk: int) -> bool:
         """Return whether another live writer holds a document."""
-        return self._core.is_held_elsewhere(user_id, pk)
+        return self._core.is_claimed_by_another(user_id, pk)
 
     def wait_for_publish(self, user_id: str, pk: int) -> None:
         """Wait until no other live writer holds a document."""
         wait = _FIRST_LOOK
-        while self._core.is_held_elsewhere(user_id, pk):
+        while self._core.is_claimed_by_another(user_id, pk):
             time.sleep(wait)
             wait = min(2 * wait, _LONGEST_LOOK)
 

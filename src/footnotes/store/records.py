@@ -165,7 +165,7 @@ class Draft:
     waits: bool = False
     sketch: bytes | None = None
     near_duplicate_of: NearDuplicate | None = None
-    elsewhere: int | None = None
+    claimed_pk: int | None = None  # the document of another writer who has the same bytes
     refused: ErrorInfo | None = None
 
     def characters(self) -> int:

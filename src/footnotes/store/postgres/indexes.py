@@ -66,7 +66,7 @@ class Indexes:
                 reweigh.if_due(cursor, generation)
                 return dense and self._build_if_due(connection, generation)
             finally:
-                cursor.run("let_go_index", generation=generation.pk)
+                cursor.run("release_index", generation=generation.pk)
 
     def drop(self, generation: Generation) -> None:
         with self._database.owning() as connection:

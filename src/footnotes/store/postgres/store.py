@@ -61,7 +61,7 @@ class PostgresStore(BaseStore):
         files: Files | None = None,
         vectors: VectorDatabase | None = None,
         legs: Sequence[str] = ("dense",),
-        tells: bool = True,
+        with_metadata: bool = True,
         read_only: bool = False,
         primary: str = "",
         dense: DenseOptions | None = None,
@@ -88,7 +88,7 @@ class PostgresStore(BaseStore):
             raise
         self._writers = Writers(self.database, folder / INCOMING)
         self.originals = Originals(files or FolderFiles(folder / FOLDER), self.database, self.holder)
-        self.remote = None if vectors is None else self._make_remote(vectors, legs, tells)
+        self.remote = None if vectors is None else self._make_remote(vectors, legs, with_metadata)
         self._served: dict[str, Served] = {}
         self._grower: threading.Thread | None = None
         self._guard = threading.Lock()
@@ -102,16 +102,16 @@ class PostgresStore(BaseStore):
             files=files_of(settings.originals, folder),
             vectors=vector_database(settings),
             legs=settings.index_legs,
-            tells=settings.index_metadata,
+            with_metadata=settings.index_metadata,
             read_only=settings.read_only,
             primary=settings.primary,
             dense=dense_options(settings.dense_index, settings.dense_index_options),
         )
 
-    def _make_remote(self, vectors: VectorDatabase, legs: Sequence[str], tells: bool) -> RemoteKeeper:
+    def _make_remote(self, vectors: VectorDatabase, legs: Sequence[str], with_metadata: bool) -> RemoteKeeper:
         with self.database.read("") as cursor:
             library = str(cursor.value("library_id"))
-        feed = PostgresChangeFeed(self.database, library, vectors.address, legs, tells=tells)
+        feed = PostgresChangeFeed(self.database, library, vectors.address, legs, with_metadata=with_metadata)
         return RemoteKeeper(vectors, legs, library, feed)
 
     @classmethod
@@ -167,10 +167,10 @@ class PostgresStore(BaseStore):
         """Return the number under which this thread writes; 0 if it does not."""
         return self._writers.number_if_any(user_id)
 
-    def is_held_elsewhere(self, user_id: str, pk: int) -> bool:
+    def is_claimed_by_another(self, user_id: str, pk: int) -> bool:
         """Return whether another live writer holds a document."""
         with self.database.read(user_id) as cursor:
-            return cursor.value("is_held_elsewhere", holder=self.holder(user_id), document=pk) is not None
+            return cursor.value("is_claimed_by_another", holder=self.holder(user_id), document=pk) is not None
 
     def users(self) -> list[str]:
         with self.database.owning() as connection:  # a tenant's connection sees no other tenant
@@ -190,7 +190,7 @@ class PostgresStore(BaseStore):
         served = self._served.get(user_id)
         if served is None:
             served = self._served[user_id] = self._now_served(user_id)
-        legs = self._outside_legs(served.generation)
+        legs = self._remote_legs(served.generation)
         return PostgresSearchView(self.database, user_id, served, self._noticing(user_id), remote=legs)
 
     def _now_served(self, user_id: str) -> Served:
@@ -201,7 +201,7 @@ class PostgresStore(BaseStore):
             return Served(None)
         return Served(generation_row(row), row["changed"], row["waiting"], row["reached"] or 0)
 
-    def _outside_legs(self, generation: Generation | None) -> RemoteLegs | None:
+    def _remote_legs(self, generation: Generation | None) -> RemoteLegs | None:
         if self.remote is None or generation is None:
             return None
         if not self.read_only:
@@ -226,7 +226,7 @@ class PostgresStore(BaseStore):
             found = generations.get(cursor, generation)
         if self.remote is not None:
             self.remote.catch_up(found)
-        legs = self._outside_legs(found)
+        legs = self._remote_legs(found)
         return PostgresSearchView(self.database, user_id, Served(found), lambda *_: None, remote=legs, trial=True)
 
     def refresh(self, user_id: str) -> None:

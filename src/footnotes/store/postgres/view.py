@@ -12,7 +12,7 @@ from footnotes.errors import FootnotesError, InputError
 from footnotes.index import FIELD_WEIGHTS, Allowed, Found, Vector
 from footnotes.store.database import Database, Row
 from footnotes.store.legs import LegResult, LegsView, waited
-from footnotes.store.postgres.remote_legs import Given, RemoteLegs, facets_of
+from footnotes.store.postgres.remote_legs import RemoteLegs, RemoteResults, facets_of
 from footnotes.store.postgres.words import definition
 from footnotes.store.records import ChunkSpan, Generation, StoredHit
 from footnotes.store.rows import hit_row
@@ -138,14 +138,18 @@ class PostgresSearchView(LegsView):
             return
         self._take(rows, list(own_terms))
 
-    def _ask_remote(self, terms: Mapping[str, float], vector: Vector | None, depth: int, where: Filter | None) -> Given:
+    def _ask_remote(
+        self, terms: Mapping[str, float], vector: Vector | None, depth: int, where: Filter | None
+    ) -> RemoteResults:
         """Return the results of a vector database for its legs, if there is one."""
         if self._remote is None:
-            return Given()
+            return RemoteResults()
         allowed = None if where is None else facets_of(where) or self.allowed(where)
         return self._remote.found(terms, vector, depth, allowed)
 
-    def _ask(self, question: Question, terms: Mapping[str, float], vector: Vector | None, remote: Given) -> list[Row]:
+    def _ask(
+        self, question: Question, terms: Mapping[str, float], vector: Vector | None, remote: RemoteResults
+    ) -> list[Row]:
         from pgvector import HalfVector
 
         names = list(terms)

@@ -147,7 +147,7 @@ class Writers:
         try:
             recovery.recover(self._database, user_id, writer.check())
             if writer.builds:
-                PostgresCursor(writer.connection, user_id).run("let_go_generations")
+                PostgresCursor(writer.connection, user_id).run("release_generations")
                 writer.builds = False
         except FootnotesError:
             self._give_up(writer)

@@ -64,7 +64,7 @@ class SqliteStore(BaseStore):
         lock_seconds: float = 10.0,
         vectors: VectorDatabase | None = None,
         legs: Sequence[str] = ("dense",),
-        tells: bool = True,
+        with_metadata: bool = True,
     ) -> None:
         super().__init__()
         self.folder = folder
@@ -85,7 +85,7 @@ class SqliteStore(BaseStore):
             migrate(self.database, migrations())
             library = self._library_id()
             mark(folder, library)
-            self.remote = None if vectors is None else self._make_remote(vectors, legs, library, tells)
+            self.remote = None if vectors is None else self._make_remote(vectors, legs, library, with_metadata)
             self._indexes = Indexes(folder / "index", self.database, library, self.remote)
         except BaseException:
             self.database.close()
@@ -99,7 +99,7 @@ class SqliteStore(BaseStore):
             lock_seconds=settings.lock_seconds,
             vectors=vectors,
             legs=settings.index_legs,
-            tells=settings.index_metadata,
+            with_metadata=settings.index_metadata,
         )
 
     @classmethod
@@ -158,7 +158,7 @@ class SqliteStore(BaseStore):
             with suppress(StoreError), self.writing(user_id, "recovering", seconds=0):
                 pass
 
-    def is_held_elsewhere(self, user_id: str, pk: int) -> bool:
+    def is_claimed_by_another(self, user_id: str, pk: int) -> bool:
         """Return False: there is one writer at a time."""
         return False
 
@@ -184,8 +184,10 @@ class SqliteStore(BaseStore):
     def _writing_nested(self) -> bool:
         return self._lock.depth > 1
 
-    def _make_remote(self, vectors: VectorDatabase, legs: Sequence[str], library: str, tells: bool) -> RemoteKeeper:
-        feed = SqliteChangeFeed(self.database, self.folder, library, vectors.address, legs, tells=tells)
+    def _make_remote(
+        self, vectors: VectorDatabase, legs: Sequence[str], library: str, with_metadata: bool
+    ) -> RemoteKeeper:
+        feed = SqliteChangeFeed(self.database, self.folder, library, vectors.address, legs, with_metadata=with_metadata)
         return RemoteKeeper(vectors, legs, library, feed)
 
     def _library_id(self) -> str:

@@ -3,7 +3,7 @@
 -- name: hold_generations(user_id)
 SELECT pg_try_advisory_lock(4610, hashtext($1))
 
--- name: let_go_generations(user_id)
+-- name: release_generations(user_id)
 SELECT pg_advisory_unlock(4610, hashtext($1))
 
 -- name: next_holder()
@@ -19,7 +19,7 @@ SELECT living() AS holder
 -- name: hold_index(generation)
 SELECT pg_try_advisory_lock(4608, ($1::bigint % 2147483648)::integer)
 
--- name: let_go_index(generation)
+-- name: release_index(generation)
 SELECT pg_advisory_unlock(4608, ($1::bigint % 2147483648)::integer)
 
 -- name: index_methods()
