@@ -38,8 +38,8 @@ from footnotes.store.sqlite.indexer import Indexer
 from footnotes.store.sqlite.indexes import Indexes, IndexPositions, loss_message
 from footnotes.store.sqlite.presence import check_present, mark, was_library
 from footnotes.store.sqlite.served import Served, served
-from footnotes.store.sqlite.sql import migrations
 from footnotes.store.sqlite.view import SqliteSearchView
+from footnotes.store.statements import migrations
 from footnotes.types import ErrorInfo
 
 DATABASE = "footnotes.db"
@@ -82,7 +82,7 @@ class SqliteStore(BaseStore):
         self.database = Database(folder / DATABASE)
         self.originals = Originals(FolderFiles(folder / FOLDER), self.database, self.holder)
         try:
-            migrate(self.database, migrations())
+            migrate(self.database, migrations("footnotes.store.sqlite"))
             library = self._library_id()
             mark(folder, library)
             self.remote = None if vectors is None else self._make_remote(vectors, legs, library, with_metadata)
@@ -110,11 +110,11 @@ class SqliteStore(BaseStore):
         database = Database(folder / DATABASE)
         try:
             before = schema_version(database.writer)
-            migrate(database, migrations())
+            migrate(database, migrations("footnotes.store.sqlite"))
             now = schema_version(database.writer)
         finally:
             database.close()
-        return [number for number, _ in migrations() if before < number <= now], now
+        return [number for number, _ in migrations("footnotes.store.sqlite") if before < number <= now], now
 
     @property
     def address(self) -> str:
