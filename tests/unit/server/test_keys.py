@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,8 +13,9 @@ from click.testing import CliRunner
 from footnotes.cli import main
 from footnotes.errors import RateLimited
 from footnotes.server.database import FolderDatabase
-from footnotes.server.keys import Keys
+from footnotes.server.keys import KNOWN_SECONDS, Keys
 from footnotes.server.quota import Answers, Buckets, OverQuota
+from serving import Running, serving
 
 
 def test_a_key_is_shown_once_and_only_its_hash_is_kept(tmp_path: Path) -> None:
@@ -52,3 +55,20 @@ def test_a_counter_that_fails_does_not_block(tmp_path: Path) -> None:
     database._writing.connection.execute("DROP TABLE answers")
     assert answers.take("a").limit == 1
     database.close()
+
+
+@pytest.fixture
+def keyed(tmp_path: Path) -> Iterator[Running]:
+    with serving(tmp_path / "library", needs_keys=True) as running:
+        yield running
+
+
+def test_a_key_revoked_by_another_process_is_refused_soon(keyed: Running, tmp_path: Path) -> None:
+    key, kept = keyed.app.state.keys.create("a")
+    client = keyed.with_key(key)
+    assert client.get("/v1/status").status_code == 200
+    elsewhere = FolderDatabase(tmp_path / "library")
+    Keys(elsewhere).revoke(kept.id)
+    elsewhere.close()
+    time.sleep(KNOWN_SECONDS)
+    assert client.get("/v1/status").status_code == 401

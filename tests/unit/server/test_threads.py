@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
-from footnotes.server.threads import TENANT, Threads
+import httpx
+import pytest
+
+from footnotes.parse.pdf_pages import PagePicture
+from footnotes.server.threads import DRAW_THREADS, TENANT, Threads
+from serving import Running
 
 
 def test_one_tenant_cannot_take_all_threads() -> None:
@@ -47,3 +55,23 @@ def test_one_tenant_alone_has_all_threads() -> None:
     threads = Threads(8, "test")
     asyncio.run(scenario())
     threads.close()
+
+
+def test_so_many_pages_are_drawn_at_once(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    document = server.add("a.txt", "Storks winter in Africa.")
+    guard, drawn = threading.Lock(), {"now": 0, "most": 0}
+
+    def draw(*_: Any, **__: Any) -> PagePicture:
+        with guard:
+            drawn["now"] += 1
+            drawn["most"] = max(drawn["most"], drawn["now"])
+        time.sleep(0.1)
+        with guard:
+            drawn["now"] -= 1
+        return PagePicture(b"", 1, 1, [])
+
+    monkeypatch.setattr("footnotes.server.routes.documents.draw_highlights", draw)
+    address = f"{server.address}/v1/documents/{document}/pages/1"
+    with ThreadPoolExecutor(16) as pool:
+        answers = list(pool.map(lambda _: httpx.get(address, timeout=30, trust_env=False).status_code, range(16)))
+    assert set(answers) == {200} and drawn["most"] == DRAW_THREADS
