@@ -248,7 +248,7 @@ def _library(work: Path, write: object) -> Library:
     added = library.add(source)
     failed = [each.path for each in added if each.status == "failed"]
     if failed:
-        print(f"  {len(failed)} documents could not be taken in, such as {failed[0]}", file=sys.stderr)
+        print(f"  {len(failed)} documents could not be ingested, such as {failed[0]}", file=sys.stderr)
     library.settle()
     (work / "filled").touch()
     chunks = fmean([each.chunks for each in added]) if added else 0

@@ -156,7 +156,6 @@ class Pgvector(InPostgres):
     never_damaged = "its vectors are the truth itself, of which nothing is guessed; without its graph all are compared"
 
     def settle(self, library: Any) -> None:
-        library._store._indexes._worth = 1
         library.settle()
         assert self.execute("SELECT 1 FROM pg_indexes WHERE indexname LIKE 'chunks_dense_%'"), "it needs a graph"
 

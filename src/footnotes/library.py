@@ -311,12 +311,12 @@ class Library:
         """Return the contents, models and size of the library."""
         store, user, serving = self._store, self._user, self._store.generations.serving(self._user)
         generations = store.generations.all(user)
-        index = store.index_state(user)
+        index, dense = store.index_state(user), store.dense_index(user)
         return {
             "library": str(self.folder),
             "user": user,
             **store.documents.counts(user),
-            "waiting": len(store.vectors.waiting(user)),
+            "waiting": store.vectors.waiting(user).documents,
             "collections": self.collections(),
             "embedder": serving.embedder if serving else self.settings.embedder,
             "configured_embedder": self.settings.embedder,
@@ -326,6 +326,7 @@ class Library:
             "store": store.kind,
             "address": store.address,
             "index": None if index is None else asdict(index),
+            "dense_index": None if dense is None else asdict(dense),
             "disk_bytes": store.size(user),
         }
 

@@ -33,6 +33,12 @@ def index_state_as_text(state: Mapping[str, Any]) -> str:
     return f"{name}: {lacking if state['behind'] else 'up to date'}"
 
 
+def dense_index_as_text(state: Mapping[str, Any]) -> str:
+    """Return one line on the dense index that the database builds itself."""
+    method = state["method"] or "none: searches compare every vector"
+    return f"{method} ({one_line(state['error'])})" if state["error"] else method
+
+
 def mark_sentences(answer: Answer) -> str:
     """Insert `[1]` after supported sentences of an answer, `[?]` after unsupported and `[~]` after uncertain ones."""
     marks: dict[int, list[str]] = {}

@@ -60,6 +60,8 @@ class Settings:
     read_only: bool = False  # only search and ask, on a replica of PostgreSQL
     primary: str = ""  # address of the server that accepts changes, shown to callers of a read-only one
     originals: str = ""  # with PostgreSQL: a folder or s3://bucket/prefix for originals
+    dense_index: str = ""  # with PostgreSQL: hnsw, ivfflat, scann or none; empty for the best that the server offers
+    dense_index_options: Mapping[str, Any] = field(default_factory=dict)  # ef_search, lists, …: docs/postgresql.md
 
     # ── a vector database instead of the built-in index
     index: str = field(default="", repr=False)  # qdrant://host:6333, chroma://host:8000, chroma:FOLDER or empty
@@ -221,7 +223,7 @@ class Settings:
 
 
 @cache
-def _kinds() -> dict[str, Any]:
+def _kinds() -> dict[str, object]:
     return get_type_hints(Settings)
 
 
@@ -243,18 +245,19 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "quality": tuple(QUALITIES),
     "mode": ("hybrid", "lexical", "dense"),
     "fusion": ("adaptive", "alpha", "rrf"),
+    "dense_index": ("", "hnsw", "ivfflat", "scann", "none"),
     "embedder_variant": ("int8", "fast", "fast-questions"),
     "serve_log_level": ("debug", "info", "warning", "error"),
 }
 _NO_SETTING = frozenset(["config", "test_cache"])
 """Variables with the prefix that are not settings: the file to read, and the cache of the tests."""
-_SAID = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+_BOOLEANS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
 
 def load(folder: Path | None = None, *, environ: Mapping[str, str] | None = None, **overrides: Any) -> Settings:
     """Load the settings of a library folder, from all sources."""
     environ = os.environ if environ is None else environ
-    values: dict[str, Any] = _from_standard_names(environ)
+    values: dict[str, object] = _from_standard_names(environ)
     for path in _config_files(_library_folder(folder, environ), environ):
         values.update(_from_file(path))
     values.update(_from_environment(environ))
@@ -293,7 +296,7 @@ def origins(folder: Path | None = None, *, environ: Mapping[str, str] | None = N
     return {name: Origin(getattr(settings, name), where[name], name in secret) for name in _kinds()}
 
 
-def check_value(name: str, value: str) -> Any:
+def check_value(name: str, value: str) -> object:
     """Parse a value from a command line into its setting's type; raise if it is invalid."""
     if name not in _kinds():
         raise unknown_setting(repr(name), name)
@@ -301,7 +304,7 @@ def check_value(name: str, value: str) -> Any:
     return list(checked) if isinstance(checked, tuple) else checked
 
 
-def change_file(path: Path, changes: Mapping[str, Any]) -> None:
+def change_file(path: Path, changes: Mapping[str, object]) -> None:
     """Set values in a footnotes.toml, and remove those that are None. Keep the rest, including comments."""
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
@@ -377,7 +380,7 @@ def _config_files(folder: Path, environ: Mapping[str, str]) -> list[Path]:
     return files
 
 
-def _from_file(path: Path) -> dict[str, Any]:
+def _from_file(path: Path) -> dict[str, object]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -396,7 +399,7 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _from_standard_names(environ: Mapping[str, str]) -> dict[str, Any]:
+def _from_standard_names(environ: Mapping[str, str]) -> dict[str, object]:
     return {name: environ[key] for name, key in STANDARD_NAMES.items() if environ.get(key)}
 
 
@@ -413,8 +416,8 @@ def _coerce(name: str, value: Any, kind: Any) -> Any:
             return float(value)
         if kind is int and not isinstance(value, (bool, float)):
             return int(value)
-        if kind is bool and isinstance(value, str) and value.strip().lower() in _SAID:
-            return _SAID[value.strip().lower()]
+        if kind is bool and isinstance(value, str) and value.strip().lower() in _BOOLEANS:
+            return _BOOLEANS[value.strip().lower()]
         if kind == tuple[float, ...]:
             parts = value.strip(" []").split(",") if isinstance(value, str) else value
             return tuple(float(part) for part in parts)
@@ -433,7 +436,7 @@ def _coerce(name: str, value: Any, kind: Any) -> Any:
     raise ConfigError(f"the setting {name} cannot be {value!r}")
 
 
-def _as_text(value: Any) -> str:
+def _as_text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError
     return value

@@ -494,6 +494,14 @@ class IndexState:
 
 
 @dataclass(frozen=True, slots=True)
+class DenseIndex:
+    """The dense index in PostgreSQL: its method, None while every vector is compared, and why a build failed."""
+
+    method: str | None
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Followed:
     """The result of one file of a synced folder. `before` is the former path of a renamed file."""
 

@@ -33,7 +33,7 @@ def to_json(value: Any) -> Any:
     return value
 
 
-def _event(event: Event) -> dict[str, Any]:
+def _event(event: Event) -> dict[str, object]:
     """Convert an event to `type` and its one field; an error also has the answer so far."""
     carried = _CARRIED.get(event.type, event.type)
     shown = {"type": event.type, carried: to_json(getattr(event, carried))}
@@ -96,5 +96,5 @@ def _from_object(kind: Any, value: Mapping[str, Any]) -> Any:
 
 
 @cache
-def _hints(kind: Any) -> dict[str, Any]:
+def _hints(kind: object) -> dict[str, object]:
     return get_type_hints(kind)

@@ -12,13 +12,11 @@ from pathlib import Path
 import pytest
 
 from clusters import Clusters, programs
-from footnotes.server.metrics import Metrics
 from libraries import HANDBOOK, quick_library
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
-_NAME = re.compile(r"footnotes_[a-z_]+")
 
 
 def commands() -> list[str]:
@@ -52,14 +50,3 @@ def test_every_command_of_the_operating_page_runs(clusters: Clusters, tmp_path: 
         assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
         last = done.stdout if "search" in line else last
     assert json.loads(last)["hits"][0]["filename"] == "handbook.md", "found in what was restored"
-
-
-def test_alerts_and_dashboard_ask_for_metrics_that_are_exported() -> None:
-    exported = set()
-    for metric in Metrics().registry.collect():
-        endings = {"counter": ("_total",), "histogram": ("_bucket", "_sum", "_count")}.get(metric.type, ("",))
-        exported |= {metric.name + ending for ending in endings}
-    for name in ("alerts.yaml", "dashboard.json"):
-        text = (ROOT / "deploy" / name).read_text(encoding="utf-8")
-        asked = set(_NAME.findall(" ".join(re.findall(r'"?expr"?: (.*)', text))))
-        assert asked and asked <= exported, (name, asked - exported)

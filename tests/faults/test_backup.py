@@ -14,24 +14,26 @@ from pathlib import Path
 
 import apsw
 import pytest
+from click.testing import CliRunner
 
 from command_line import run
+from footnotes.cli.backup import restore_command
 from footnotes.errors import BackupDamaged, CopyTargetInUse, NotFound, StoreError
-from footnotes.ingest.backup import restore_library
 from footnotes.library import Library
-from footnotes.settings import Settings, load
+from footnotes.settings import load
 from libraries import quick_library, words
 from postgres import PostgresServer
 
 
+def restore(file: Path, folder: Path, *options: str) -> None:
+    arguments = [str(file), "--library", str(folder), *options]
+    environment = {"FOOTNOTES_EMBEDDER": "hashing"}
+    CliRunner().invoke(restore_command, arguments, env=environment, catch_exceptions=False)
+
+
 def restored(file: Path, folder: Path, snapshot: int | None = None) -> Library:
-    settings = quick_settings(folder)
-    restore_library(settings, folder, file, snapshot=snapshot)
+    restore(file, folder, *([] if snapshot is None else ["--snapshot", str(snapshot)]))
     return quick_library(folder)
-
-
-def quick_settings(folder: Path) -> Settings:
-    return load(folder, embedder="hashing")
 
 
 def holds(file: Path, word: bytes) -> bool:
@@ -185,7 +187,7 @@ def test_a_folder_in_use_is_never_overwritten(tmp_path: Path, file: Path) -> Non
         library.add_text("Here first.", filename="a.txt")
         library.backup(file)
         with pytest.raises(CopyTargetInUse):
-            restore_library(quick_settings(tmp_path / "library"), tmp_path / "library", file)
+            restore(file, tmp_path / "library")
         assert library.verify().ok
 
 
@@ -198,7 +200,7 @@ def test_another_file_is_no_backup_and_is_not_touched(tmp_path: Path) -> None:
             library.backup(text)
     assert text.read_text() == "These are notes."
     with pytest.raises(NotFound):
-        restore_library(quick_settings(tmp_path), tmp_path / "x", tmp_path / "none.backup")
+        restore(tmp_path / "none.backup", tmp_path / "x")
 
 
 def test_the_command_line_backs_up_lists_and_restores(
@@ -253,7 +255,7 @@ def test_a_database_is_backed_up_while_it_is_written_and_restored_into_another_a
     monkeypatch.delenv("FOOTNOTES_STORE")
     for again in (lambda user: opened(there, user), lambda user: quick_library(tmp_path / "folder", user=user)):
         if not (tmp_path / "folder").exists():
-            restore_library(quick_settings(tmp_path / "folder"), tmp_path / "folder", file)
+            restore(file, tmp_path / "folder")
         with again("local") as library, again("other") as other:
             library.resume()
             assert {f"{number}.txt" for number in range(5)} <= set(everything(library))
@@ -283,7 +285,7 @@ def test_a_crafted_backup_is_refused_and_writes_nothing_outside(tmp_path: Path, 
     crafted(file, path)
     before = {each for each in tmp_path.rglob("*") if "library" not in each.parts}
     with pytest.raises(BackupDamaged):
-        restore_library(quick_settings(tmp_path / "again"), tmp_path / "again", file)
+        restore(file, tmp_path / "again")
     assert {each for each in tmp_path.rglob("*") if "library" not in each.parts} == before
 
 
@@ -294,7 +296,7 @@ def test_a_block_that_unpacks_without_end_is_refused(tmp_path: Path, file: Path)
     bomb = bytes(50_000_000)
     crafted(file, "bomb", size=len(bomb), block=bomb, packed=zlib.compress(bomb))
     with pytest.raises(BackupDamaged, match="block"):
-        restore_library(quick_settings(tmp_path / "again"), tmp_path / "again", file)
+        restore(file, tmp_path / "again")
 
 
 def test_settings_of_a_backup_are_set_aside(tmp_path: Path, file: Path) -> None:

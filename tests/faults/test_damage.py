@@ -10,18 +10,17 @@ from pathlib import Path
 import pytest
 
 from footnotes.errors import FootnotesError, SchemaTooNew, StoreCorrupt, StoreError
-from footnotes.index import dense
 from footnotes.library import Library
-from footnotes.store.sqlite import DATABASE
 from libraries import quick_library, words
 
+DATABASE = "footnotes.db"
 DOCUMENTS = 240
 
 
 @pytest.fixture(scope="module", autouse=True)
 def graphs_of_few() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dense, "SCANNED_ROWS", 2_000)
+        patch.setattr("footnotes.index.dense.SCANNED_ROWS", 2_000)
         yield
 
 
@@ -203,14 +202,10 @@ def test_without_page_checksums_damage_would_pass(pristine: Path, tmp_path: Path
 
 
 def test_a_library_of_a_newer_version_is_refused_untouched(pristine: Path, tmp_path: Path) -> None:
-    from footnotes.store.sqlite.connection import Database
-
     folder = tmp_path / "library"
     shutil.copytree(pristine, folder)
-    database = Database(folder / DATABASE)
-    database.writer.execute("PRAGMA user_version = 999")
-    database.writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    database.close()
+    with quick_library(folder) as library:
+        library._store.database.writer.execute("PRAGMA user_version = 999")  # type: ignore[attr-defined]
     before = (folder / DATABASE).read_bytes()
     with pytest.raises(SchemaTooNew):
         quick_library(folder)

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from footnotes.errors import StoreFull
-from footnotes.index import manifest
 from footnotes.library import Library
 from libraries import TRAVEL, quick_library, words
 
@@ -73,7 +72,7 @@ def test_a_disk_that_fills_up_under_an_index(library: Library, monkeypatch: pyte
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(manifest, "write", full)
+    monkeypatch.setattr("footnotes.index.manifest.write", full)
     with pytest.raises(StoreFull):
         library.add_text("Penguins swim.", filename="penguins.txt")
     assert library.search("hotels").hits, "what was there is still found"

@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from footnotes.errors import ImportFormatError, SourceUnreadable
-from footnotes.ingest.importing import json_file
+from footnotes.errors import SourceUnreadable
 from footnotes.library import Library
 from libraries import quick_library
 
@@ -111,12 +110,3 @@ def test_sources_that_are_no_addresses(library: Library, tmp_path: Path) -> None
     (tmp_path / "records.json").write_text(json.dumps(given), encoding="utf-8")
     assert library.import_from(f"json:{tmp_path / 'records.json'}", collection="c").added == len(sources)
     assert all("/" not in document.filename for document in library.documents())
-
-
-def test_a_line_without_end_is_not_read_to_its_end(
-    library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(json_file, "LONGEST", 1_000)
-    (tmp_path / "records.jsonl").write_text('{"text": "' + "x" * 5_000 + '"}\n', encoding="utf-8")
-    with pytest.raises(ImportFormatError, match="longer than"):
-        library.import_from(f"json:{tmp_path / 'records.jsonl'}", collection="c")

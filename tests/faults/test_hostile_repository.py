@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from footnotes.errors import FootnotesError
-from footnotes.ingest.code.git import Git
 from footnotes.library import Library
 from repositories import ROUTES, TOKENS, commit, files_in, git, needs_git, repository
 
@@ -206,13 +205,5 @@ def test_a_damaged_repository_is_an_error_that_says_so(library: Library, repo: P
 
 def test_git_that_is_not_there(library: Library, repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("footnotes.ingest.code.git._program", lambda: None)
-    assert Git.open(repo) is None
     library.add_code(repo)
     assert paths(library) == {"a.py", "b.py"}
-
-
-def test_a_commit_that_is_no_hash_is_never_given_to_git(repo: Path) -> None:
-    opened = Git.open(repo)
-    assert opened is not None
-    assert opened.changes("--output=/tmp/evil") is None
-    assert opened.changes("0" * 40) is None

@@ -20,7 +20,6 @@ ROOT = Path(__file__).parent.parent.parent
 def test_a_parser_that_is_not_installed_fails_its_file_alone(
     library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from footnotes.parse import text
 
     def missing(*_: object) -> object:
         from footnotes.errors import MissingExtra
@@ -28,7 +27,7 @@ def test_a_parser_that_is_not_installed_fails_its_file_alone(
         raise MissingExtra("this file needs a package that is not installed", remedy='pip install "footnotes[x]"')
 
     folder = write(tmp_path / "mixed", a_md=HANDBOOK, b_txt=TRAVEL, c_md=HANDBOOK + "More.")
-    monkeypatch.setattr(text.TextParser, "parse", missing)
+    monkeypatch.setattr("footnotes.parse.text.TextParser.parse", missing)
     results = {Path(added.path).name: added for added in library.add(folder)}
     assert results["b.txt"].status == "failed" and results["b.txt"].error is not None
     assert results["b.txt"].error.code == "missing_extra"
@@ -51,9 +50,9 @@ def test_a_folder_that_may_not_be_read(library: Library, tmp_path: Path) -> None
     assert sorted(added.status for added in library.add(folder)) == ["ready", "skipped"]
 
 
-def test_rules_that_may_not_be_read_do_not_stop_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from footnotes.ingest.walk import walk
-
+def test_rules_that_may_not_be_read_do_not_stop_a_folder(
+    library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = write(tmp_path / "odd", good_txt=TRAVEL)
     original = Path.is_file
 
@@ -63,7 +62,7 @@ def test_rules_that_may_not_be_read_do_not_stop_a_folder(tmp_path: Path, monkeyp
         return original(self)
 
     monkeypatch.setattr(Path, "is_file", refusing)
-    assert list(walk(folder)) == [folder / "good.txt"]
+    assert [(Path(added.path).name, added.status) for added in library.add(folder)] == [("good.txt", "ready")]
 
 
 def test_an_empty_path_is_not_this_folder(library: Library) -> None:

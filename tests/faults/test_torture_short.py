@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from footnotes.index import dense
 from footnotes.library import Library
 from killing import IS_LINUX
 from libraries import quick_library
@@ -30,7 +29,7 @@ GENEROUS = {"serve_rate": 10**6, "serve_burst": 10**6, "serve_answers": 10**9}
 
 @pytest.fixture(autouse=True)
 def _graphs_of_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dense, "SCANNED_ROWS", FEW_ROWS)
+    monkeypatch.setattr("footnotes.index.dense.SCANNED_ROWS", FEW_ROWS)
 
 
 def opened(folder: Path, *, needs_keys: bool, **settings: Any) -> Any:

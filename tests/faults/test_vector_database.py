@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 
 import footnotes
+from command_line import run
 from footnotes.errors import ConfigError, IndexUnavailable, SearchUnavailable
-from footnotes.ingest.copying import copy_between
 from footnotes.library import Library
-from footnotes.settings import load
 from postgres import PostgresServer
 from qdrant import QdrantServer, asked, running
 
@@ -235,8 +234,7 @@ def test_a_generation_dropped_while_it_is_away_is_emptied_when_it_is_back(
         library.reindex(chunker="window", chunker_options={"size": 100, "overlap": 0}, keep=True)
         kept = next(one for one in library.status()["generations"] if one["state"] == "kept")
         with _away(own_server):
-            store = library._store
-            store.generations.drop_kept(library.settings.user)
+            library._store.generations._drop_kept(library.settings.user, but=None)  # type: ignore[attr-defined]
         library.add_text("One more.", filename="more.txt")
         assert _settled(library) and library.verify().ok
         left = _generations(own_server, library.status()["index"]["address"].rpartition("/")[2])
@@ -300,15 +298,16 @@ def test_a_database_chosen_later_is_filled_with_what_is_there(opened: Callable[.
 
 
 def test_a_copy_is_brought_to_the_database_of_its_new_store(
-    tmp_path: Path, own_server: QdrantServer, postgres: PostgresServer
+    tmp_path: Path, own_server: QdrantServer, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with footnotes.open(tmp_path / "library", embedder="hashing") as library:
         _filled(library)
     address, index = postgres.fresh(), f"{own_server.address}/faults{next(_NUMBERS)}"
     chosen = {"embedder": "hashing", "index": index}
-    source = load(tmp_path / "library", library=str(tmp_path / "library"))
-    target = load(tmp_path / "other", library=str(tmp_path / "other"), store=address, **chosen)
-    copy_between(source, target, on_progress=lambda progress: None)
+    for name, value in chosen.items():
+        monkeypatch.setenv(f"FOOTNOTES_{name.upper()}", value)
+    done = run("copy", str(tmp_path / "library"), address)
+    assert done.exit_code == 0, done.output
     with footnotes.open(tmp_path / "other", store=address, **chosen) as library:
         assert library.search("subject2").legs["dense"].status in ("pending", "ok")
         assert _settled(library) and library.verify().ok

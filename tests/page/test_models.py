@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from browsing import ask, until, violations
-from footnotes.answer.models import connect
 from footnotes.testing.provider import ScriptedProvider, says
 from libraries import HANDBOOK
 from serving import Running, serving
@@ -69,7 +68,7 @@ def test_four_clicks_from_an_empty_page_to_a_connected_model(
     fresh: Running, watch: Any, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     port = int(provider.base_url.rpartition(":")[2])
-    monkeypatch.setattr(connect, "USUAL_PLACES", (("LM Studio", "compatible", port),))
+    monkeypatch.setattr("footnotes.answer.models.connect.USUAL_PLACES", (("LM Studio", "compatible", port),))
     provider.models = ["small-chat"]
     # ScriptedProvider answers below any path, as LM Studio does below /v1.
     page = watch(fresh).open()

@@ -80,7 +80,8 @@ class TestPgvector(IndexSuite):
 
     @pytest.fixture
     def index(self, tmp_path: Path, postgres: PostgresServer) -> Pgvector:
-        return Pgvector(StoreHarness(tmp_path / "library", {"store": postgres.fresh()}), postgres)
+        settings = {"store": postgres.fresh(), "dense_index_options": {"minimum": 1}}
+        return Pgvector(StoreHarness(tmp_path / "library", settings), postgres)
 
     def test_without_its_graph_it_finds_the_same(self, index: Pgvector) -> None:
         with index.open() as library:

@@ -241,7 +241,8 @@ def test_a_query_that_counts_claims_nothing(shared: Library) -> None:
     with store.database.transaction("local") as connection:
         connection.execute("UPDATE document_chunks SET embedding = NULL")
         connection.execute("UPDATE documents SET status = 'queued'")
-    assert len(store.vectors.waiting("local")) == 1 and store.vectors.count_waiting("local") == 1
+    waiting = store.vectors.waiting("local")
+    assert (waiting.documents, waiting.chunks) == (1, 1)
     with store.database.reading("local") as connection:
         assert connection.value("SELECT count(*) FROM documents WHERE holder IS NOT NULL") == 0
 

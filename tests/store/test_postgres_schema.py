@@ -54,7 +54,7 @@ def described(postgres: PostgresServer, address: str) -> list[list[tuple[object,
 
 
 def test_every_earlier_version_comes_to_the_same_schema(postgres: PostgresServer) -> None:
-    from footnotes.store.postgres.sql import migrations
+    from footnotes.store.postgres.schema import migrations
 
     numbers = [number for number, _ in migrations()]
     assert numbers == list(range(1, len(numbers) + 1))
@@ -97,7 +97,7 @@ schema.migrate(Database(sys.argv[1]))
 
 @pytest.mark.parametrize("moment", [0.0, 0.02, 0.05, 0.1])
 def test_a_migration_that_is_killed_is_done_or_not_at_all(postgres: PostgresServer, moment: float) -> None:
-    from footnotes.store.postgres.sql import migrations
+    from footnotes.store.postgres.schema import migrations
 
     address = postgres.empty()
     process = subprocess.Popen([sys.executable, "-c", _MIGRATE, address], stdout=subprocess.PIPE, text=True)
@@ -113,7 +113,7 @@ def test_a_migration_that_is_killed_is_done_or_not_at_all(postgres: PostgresServ
 def test_each_migration_is_one_transaction(postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever statement of it fails, nothing of it stays, and it is done the next time."""
     from footnotes.store.postgres import schema
-    from footnotes.store.postgres.sql import migrations
+    from footnotes.store.postgres.schema import migrations
 
     real = migrations()
     address = postgres.empty()

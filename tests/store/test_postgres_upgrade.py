@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from clusters import Clusters
-from footnotes.store.postgres.sql import migrations
+from footnotes.store.postgres.schema import migrations
 from libraries import quick_library
 from serving import serving, settled
 

@@ -18,8 +18,6 @@ import pytest
 
 import footnotes
 from command_line import run
-from footnotes.errors import FootnotesError
-from footnotes.ingest.following import Following, SyncOptions
 from footnotes.types import Synced
 from libraries import HANDBOOK, TRAVEL, quick_library, write
 
@@ -171,25 +169,6 @@ def test_watch_prints_a_line_of_json_for_every_pass(tmp_path: Path, documents: P
         assert json.loads(watcher.wait_for("note.txt"))["counts"]["added"] == 1
     finally:
         assert watcher.end() == 0
-
-
-def test_a_library_inside_the_folder_does_not_wake_the_watch(documents: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Writing to the library must not look like a change of the folder, or it would never rest."""
-    stop = threading.Event()
-    calls: list[str | Path] = []
-    sync = Following.sync
-
-    def counted(self: Following, folder: str | Path, options: SyncOptions) -> Synced:
-        calls.append(folder)
-        return sync(self, folder, options)
-
-    monkeypatch.setattr(Following, "sync", counted)
-    passes: list[Synced | FootnotesError] = []
-    with quick_library(documents / "library") as library:
-        for result in library.watch(documents, stop=stop):
-            passes.append(result)
-            threading.Timer(2.5, stop.set).start()
-    assert len(passes) == 1 and 1 <= len(calls) <= 2
 
 
 def test_the_async_twin_syncs_and_watches(tmp_path: Path, documents: Path) -> None:

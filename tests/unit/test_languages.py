@@ -8,20 +8,10 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from footnotes.cli import main
-from footnotes.embed.languages import foreign, known_languages
 from footnotes.settings import Settings
 
 GERMAN = "Der Vertrag kann von beiden Seiten mit einer Frist von drei Monaten gekündigt werden und das ist nicht neu. "
 ENGLISH = "Either side may end the contract with three months of notice, and this is not what it was before. "
-
-
-def test_models_and_what_they_know() -> None:
-    assert known_languages("local:minilm-l6") == known_languages("local:bge-small") == ("en",)
-    assert known_languages("onnx:intfloat/multilingual-e5-small") == ("*",)
-    assert known_languages("fastembed:BAAI/bge-small-en-v1.5") == ("en",)
-    assert known_languages("onnx:somebody/something") is None
-    assert foreign(["de", "en", "python", "fr"], "local:minilm-l6") == ["de", "fr"]
-    assert foreign(["de"], "openai:text-embedding-3-small") == []
 
 
 def test_multilingual_is_one_setting() -> None:

@@ -298,7 +298,7 @@ def test_a_document_that_failed_says_why_it_has_no_text(tmp_path: Path) -> None:
     with quick_library(tmp_path / "library") as library:
         failed = library.add_text(b"%PDF-1.4 nothing of it can be read", filename="broken.pdf")
         assert failed.status == "failed" and failed.document_id and failed.error
-        with pytest.raises(NotFound, match="could not be taken in") as raised:
+        with pytest.raises(NotFound, match="could not be ingested") as raised:
             library.text(failed.document_id)
         assert failed.error.code in raised.value.message and raised.value.remedy == failed.error.remedy
 

@@ -99,12 +99,12 @@ class LlmChunker:
         """Return the indices of sentences in the window that begin a passage, including the first."""
         numbered = "\n".join(f"{n}. {' '.join(text[a:b].split())}" for n, (a, b) in enumerate(window, 1))
         key = hashlib.sha256(json.dumps([self._model, self.version, numbered]).encode()).hexdigest()
-        said = self._memory.get(key)
-        if said is None:
+        reply = self._memory.get(key)
+        if reply is None:
             # A model may repeat the text in its answer; only the numbers are stored.
-            said = ",".join(re.findall(r"\d+", self._say(_SYSTEM, numbered)[:20_000]))
-            self._memory.put(key, said)
-        return checked_starts(said, len(window))
+            reply = ",".join(re.findall(r"\d+", self._say(_SYSTEM, numbered)[:20_000]))
+            self._memory.put(key, reply)
+        return checked_starts(reply, len(window))
 
     def _semantic(self, part: Part, window: list[Span], reason: str) -> list[Piece]:
         start, end = window[0][0], window[-1][1]
@@ -117,9 +117,9 @@ class LlmChunker:
         return [Piece(part.start + start, part.start + end, metadata=note) for start, end in sized]
 
 
-def checked_starts(said: str, count: int) -> list[int]:
+def checked_starts(reply: str, count: int) -> list[int]:
     """Parse the indices a model named, from 0, and add the first. Raises if they cannot be sentences of the text."""
-    named = [int(number) for number in re.findall(r"\d+", said)]
+    named = [int(number) for number in re.findall(r"\d+", reply)]
     if not named:
         raise ValueError("the model named no sentence")
     if any(not 1 <= number <= count for number in named):

@@ -108,7 +108,7 @@ def resume_command(library: Library, collection: str | None, as_json: bool) -> N
 
 def _repository_options(
     code: bool, wiki: bool, untracked: bool, repo: str | None, analysis: str | None
-) -> dict[str, Any] | None:
+) -> dict[str, object] | None:
     """Build the options for --code or --wiki; None if neither is given."""
     if code and wiki:
         raise click.UsageError("--code and --wiki cannot be combined; run the command twice")

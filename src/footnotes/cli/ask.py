@@ -104,7 +104,7 @@ def show_events(events: Iterable[Event], as_json: bool) -> Answer:
     return StreamedAnswer(write, lambda text: click.secho(text, dim=True, nl=False)).show(events)
 
 
-def _choose_model(library: Library, options: dict[str, Any]) -> None:
+def _choose_model(library: Library, options: dict[str, object]) -> None:
     """Return the connected model of `footnotes models connect` or the page, unless --model is given."""
     from footnotes.server.overview import use_connected_model
 

@@ -51,7 +51,7 @@ def eval_command(
     report: Path | None,
     name: str,
     goals: Sequence[str],
-    **options: Any,
+    **options: object,
 ) -> None:
     """Measure search and answers on your own questions.
 

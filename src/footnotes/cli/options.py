@@ -125,7 +125,7 @@ def read_words(words: Sequence[str]) -> str:
 
 def pairs(texts: Sequence[str]) -> dict[str, Any]:
     """Parse `key=value` options; convert numbers, true and false."""
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for item in texts:
         key, separator, value = item.partition("=")
         if not separator or not key:

@@ -13,7 +13,7 @@ from footnotes.cli.languages import language_state, language_text
 from footnotes.cli.options import common_options
 from footnotes.cli.printing import count, print_json
 from footnotes.errors import FootnotesError
-from footnotes.render import index_state_as_text, one_line
+from footnotes.render import dense_index_as_text, index_state_as_text, one_line
 
 if TYPE_CHECKING:
     from footnotes.library import Library
@@ -94,6 +94,8 @@ def _lines(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "generation", str(found["generation"] or "none yet")
     if found["index"]:
         yield "index", index_state_as_text(found["index"])
+    if found["dense_index"]:
+        yield "dense index", dense_index_as_text(found["dense_index"])
     yield from _queue(found["queue"])
     for item in found["collections"]:
         chunker = f", chunker {item['chunker']}" if item["chunker"] else ""

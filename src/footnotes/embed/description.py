@@ -90,7 +90,7 @@ def _by_name(name: str) -> ModelDescription:
     return ModelDescription()
 
 
-def _parse_pooling(folder: Path) -> dict[str, Any]:
+def _parse_pooling(folder: Path) -> dict[str, object]:
     for step in _modules(folder):
         if step["type"].endswith("Dense") and not (folder / OWN_FILE).is_file():
             raise ModelDamaged(

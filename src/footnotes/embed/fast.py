@@ -108,7 +108,7 @@ def _smooth(model: Any) -> list[str]:
     return narrowing
 
 
-def _largest_by_channel(model: Any, names: list[str]) -> dict[str, NDArray[np.float32]]:
+def _largest_by_channel(model: object, names: list[str]) -> dict[str, NDArray[np.float32]]:
     """Run the model and return the largest value in each channel of some of its tensors."""
     import onnx
     import onnxruntime

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from footnotes.embed.tokens import WordPieceTokenizer
 from footnotes.errors import EmbedderUnavailable
 from footnotes.settings import Settings
 from footnotes.types import Role
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
 
 DEFAULT_MODEL = "minilm-l6"
 
@@ -135,7 +138,9 @@ class LocalEmbedder:
                 found[row] = unit_rows(tokens[1 : int(count) - 1])
         return found
 
-    def _runs(self, texts: Sequence[str], session: Any) -> Iterator[tuple[list[int], Matrix, NDArray[np.int64]]]:
+    def _runs(
+        self, texts: Sequence[str], session: InferenceSession
+    ) -> Iterator[tuple[list[int], Matrix, NDArray[np.int64]]]:
         """Yield the model's output in batches of similar length: (rows of `texts`, token states, mask)."""
         input_names = [each.name for each in session.get_inputs()]
         ids = self._tokenizer(texts)
@@ -152,29 +157,29 @@ class LocalEmbedder:
     def _tokenizer(self) -> WordPieceTokenizer:
         return WordPieceTokenizer(self._files.tokenizer, max_tokens=self._max_tokens)
 
-    def _session(self, role: Role) -> Any:
+    def _session(self, role: Role) -> InferenceSession:
         """Return the model for texts of a role; the first of them loads it."""
         is_fast = self._variant == "fast" or (self._variant == "fast-questions" and role == "query")
         with self._loading:
             return self._fast if is_fast else self._shipped
 
     @cached_property
-    def _shipped(self) -> Any:
+    def _shipped(self) -> InferenceSession:
         return self._opened(self._files, read_weights(self._files))
 
     @cached_property
-    def _fast(self) -> Any:
+    def _fast(self) -> InferenceSession:
         return self._opened(self._files, fast.fast_weights(self._files, self._models_dir.expanduser()))
 
     @property
-    def _code_session(self) -> Any:
+    def _code_session(self) -> InferenceSession:
         with self._loading:
             return self._loaded_for_code
 
     @cached_property
-    def _loaded_for_code(self) -> Any:
+    def _loaded_for_code(self) -> InferenceSession:
         files = code_model()
         return self._opened(files, read_weights(files))
 
-    def _opened(self, files: ModelFiles, weights: bytes) -> Any:
+    def _opened(self, files: ModelFiles, weights: bytes) -> InferenceSession:
         return open_session(weights, self._threads, origin=str(files.weights))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from footnotes.embed.tokens import WordPieceTokenizer
 from footnotes.errors import ConfigError, DimensionMismatch, EmbedderUnavailable, ModelDamaged
 from footnotes.settings import Settings
 from footnotes.types import Role
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
 
 WHOLE_TEXT = "sentence_embedding"
 """The output of models exported with their pooling."""
@@ -170,12 +173,12 @@ class OnnxEmbedder:
         return WordPieceTokenizer(file, max_tokens=self.max_tokens, characters=self.max_tokens * 64)
 
     @property
-    def _session(self) -> Any:
+    def _session(self) -> InferenceSession:
         with self._loading:
             return self._loaded
 
     @cached_property
-    def _loaded(self) -> Any:
+    def _loaded(self) -> object:
         _ = self._revision  # checks the file before it is loaded
         return open_session(str(self._weights), self._threads, origin=str(self._weights))
 

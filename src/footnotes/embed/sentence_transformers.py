@@ -58,7 +58,7 @@ class SentenceTransformersEmbedder:
             return self._transformer
 
     @cached_property
-    def _transformer(self) -> Any:
+    def _transformer(self) -> object:
         try:
             from sentence_transformers import SentenceTransformer
         except ModuleNotFoundError as error:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 MAX_CHARACTERS = 16_384
 """No text needs more characters to fill 256 tokens; the rest is cut before tokenising."""
@@ -29,13 +32,13 @@ class WordPieceTokenizer:
         return len(self._uncut.encode(_clean(text)).ids)
 
     @cached_property
-    def _uncut(self) -> Any:
+    def _uncut(self) -> Tokenizer:
         tokenizer = _load(self._path)
         tokenizer.no_truncation()
         return tokenizer
 
 
-def _load(path: Path) -> Any:
+def _load(path: Path) -> Tokenizer:
     tokenizer = _from_json(path) if path.suffix == ".json" else _from_vocabulary(path)
     tokenizer.no_padding()
     return tokenizer
@@ -46,13 +49,13 @@ def _clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _from_json(path: Path) -> Any:
+def _from_json(path: Path) -> Tokenizer:
     from tokenizers import Tokenizer
 
     return Tokenizer.from_file(str(path))
 
 
-def _from_vocabulary(path: Path) -> Any:
+def _from_vocabulary(path: Path) -> Tokenizer:
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
     model = models.WordPiece.from_file(str(path), unk_token="[UNK]")  # noqa: S106 (a token of text, not a secret)

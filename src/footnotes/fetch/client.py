@@ -7,11 +7,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from footnotes.errors import FetchFailed, RobotsDisallowed, UnsupportedType
 from footnotes.fetch.http import PageDeadline, Response, request
 from footnotes.fetch.url import Url, join_url, parse_url
+
+if TYPE_CHECKING:
+    from protego import Protego
 
 AGENT = "footnotes"
 MOST_REDIRECTS = 5
@@ -148,7 +151,7 @@ class Robots:
     def __init__(self, agent: str, read: Callable[[Url], tuple[int, str]]) -> None:
         self._agent = agent
         self._read = read
-        self._rules: dict[tuple[str, str, int], object] = {}
+        self._rules: dict[tuple[str, str, int], Protego] = {}
 
     def allows(self, url: Url) -> bool:
         return bool(self._parse_rules(url).can_fetch(url.text, self._agent))
@@ -157,7 +160,7 @@ class Robots:
         """Return the seconds that a site asks for between two requests, up to a limit."""
         return min(float(self._parse_rules(url).crawl_delay(self._agent) or 0.0), LONGEST_DELAY)
 
-    def _parse_rules(self, url: Url) -> Any:
+    def _parse_rules(self, url: Url) -> Protego:
         if url.site not in self._rules:
             from protego import Protego
 

@@ -9,12 +9,15 @@ import ssl
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 from footnotes.errors import DocumentTooLarge, FetchFailed
 from footnotes.fetch.address import connect
 from footnotes.fetch.url import Url
 from footnotes.remote.deadline import Deadline
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 _BLOCK = 1 << 16
 LONGEST_STEP = 86_400.0
@@ -55,7 +58,7 @@ class _TimedReader(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any, /) -> int:
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
         self._inner.settimeout(self._deadline.left())
         return self._inner.recv_into(buffer)
 

@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, SupportsInt
+from typing import TYPE_CHECKING, Any, SupportsInt
 
 from footnotes.index import (
     FIELD_WEIGHTS,
@@ -31,6 +31,9 @@ from footnotes.index import (
 )
 from footnotes.index.lexical_files import check_segments, checksums, segment_sizes, sweep
 from footnotes.index.lexical_reader import LexicalReader
+
+if TYPE_CHECKING:
+    from tantivy import Document, Schema
 
 FORMAT = 2
 """Format 1 had a single field for title and sections."""
@@ -208,7 +211,7 @@ class LexicalIndex:
         manifest.write(self._folder, content)
 
 
-def _schema() -> Any:
+def _schema() -> Schema:
     import tantivy
 
     builder = tantivy.SchemaBuilder()
@@ -220,7 +223,7 @@ def _schema() -> Any:
     return builder.build()
 
 
-def _as_document(entry: Entry, new: Callable[[], Any]) -> object:
+def _as_document(entry: Entry, new: Callable[[], Document]) -> Document:
     document = new()
     document.add_integer("key", entry.key)
     document.add_integer("document", entry.document)

@@ -67,7 +67,7 @@ def segment_sizes(folder: Path) -> list[int]:
 
 def _segments(folder: Path) -> list[dict[str, Any]]:
     with damage_told_apart("meta.json cannot be read"):
-        segments: list[dict[str, Any]] = json.loads((folder / "meta.json").read_text(encoding="utf-8"))["segments"]
+        segments: list[dict[str, object]] = json.loads((folder / "meta.json").read_text(encoding="utf-8"))["segments"]
         return segments
 
 

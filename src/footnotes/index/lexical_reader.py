@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from footnotes.index import Allowed, Facets, Found, Keys, Terms, damage_told_apart
 from footnotes.index.lexical_query import QueryBuilder
+
+if TYPE_CHECKING:
+    from tantivy import Query, Schema
 
 POSTINGS_BUDGET = 400_000
 """The postings a search reads to find candidates, roughly; below this the leg is exact BM25 over all terms."""
@@ -20,11 +23,11 @@ _WIDE_KEYS, _WIDE_SHARE, _MORE_THAN_ENOUGH = 500, 0.1, 1.5
 class LexicalReader:
     """One commit of a tantivy index, and the last change in it. Without a searcher it is empty."""
 
-    def __init__(self, searcher: Any, schema: object, boosts: Mapping[str, float], position: int) -> None:
+    def __init__(self, searcher: Any, schema: Schema | None, boosts: Mapping[str, float], position: int) -> None:
         self.searcher = searcher
         self.position = position
         self._frequencies: dict[tuple[str, str], int] = {}
-        self._queries = None if searcher is None else QueryBuilder(schema, boosts, self._frequency)
+        self._queries = None if schema is None else QueryBuilder(schema, boosts, self._frequency)
 
     def search(self, query: Terms | Facets, limit: int, allowed: Allowed | None = None) -> Found:
         """Return the best chunks for weighted terms, or those with a facet, best first, and only those `allowed`."""
@@ -97,7 +100,7 @@ class LexicalReader:
             frequency = self._frequencies[field, term] = int(self.searcher.doc_freq(field, term))
         return frequency
 
-    def _run(self, query: object, limit: int) -> Found:
+    def _run(self, query: Query, limit: int) -> Found:
         with damage_told_apart("tantivy cannot search the index"):
             hits = self.searcher.search(query, limit=limit, count=False).hits
             if not hits:

@@ -44,5 +44,5 @@ def read(folder: Path) -> dict[str, Any] | None:
         body = body.rstrip("\n")
         if int(crc) != zlib.crc32(body.encode()):
             raise IndexDamaged("the manifest's checksum is wrong")
-        content: dict[str, Any] = json.loads(body)
+        content: dict[str, object] = json.loads(body)
         return content

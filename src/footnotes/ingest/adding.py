@@ -31,7 +31,7 @@ class AddOptions(TypedDict, total=False):
     metadata: MetadataOf
     """Set on every document; a function is called for each path."""
     chunker: str | None
-    chunker_options: Mapping[str, Any] | None
+    chunker_options: Mapping[str, object] | None
     on_progress: OnProgress | None
 
 
@@ -68,7 +68,7 @@ class UploadOptions(TypedDict, total=False):
     deleted: Sequence[str]
     """Sources that must not be added again: members of an archive that were deleted."""
     chunker: str | None
-    chunker_options: Mapping[str, Any] | None
+    chunker_options: Mapping[str, object] | None
     rename: bool
     """A document with the same bytes gets the new filename and metadata."""
     renew: bool

@@ -77,12 +77,10 @@ class IngestContext:
 
     def finish_graph(self, on_progress: OnProgress | None) -> None:
         """Improve the dense index: now, if a person waits and the process may end after; else in the background."""
-        if on_progress is None:
-            self.store.grow_graph_behind(self.user)
-            return
-        if generation := self.store.generations.serving(self.user):
-            report = on_progress
-            self.store.grow_graph(self.user, generation, lambda done, total: report(Progress("graph", done, total)))
+        if (report := on_progress) is None:
+            self.store.grow_graph(self.user, behind=True)
+        else:
+            self.store.grow_graph(self.user, lambda done, total: report(Progress("graph", done, total)))
 
     @property
     def memories(self) -> Memories:

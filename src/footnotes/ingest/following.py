@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from footnotes.errors import FootnotesError, OptionError
 from footnotes.ingest.context import IngestContext
@@ -36,7 +36,7 @@ class SyncOptions(FollowOptions, total=False):
     """How a collection follows a folder."""
 
     chunker: str | None
-    chunker_options: Mapping[str, Any] | None
+    chunker_options: Mapping[str, object] | None
     dry_run: bool
     on_file: Callable[[Followed], None] | None
     options: Mapping[str, str] | None
@@ -49,7 +49,7 @@ class CodeOptions(FollowOptions, total=False):
     """How a collection follows a repository."""
 
     chunker: str | None
-    chunker_options: Mapping[str, Any] | None
+    chunker_options: Mapping[str, object] | None
     untracked: bool
     """Also files that git neither tracks nor ignores."""
 

@@ -136,8 +136,8 @@ class Pipeline:
         self._versions: dict[tuple[str, int], tuple[Chunker, str, str]] = {}
         self._waiting: list[tuple[int, Added]] = []
         self._behind: list[Added] = []
-        self._elsewhere: list[tuple[NewSource, int | None]] = []
-        self._left_to_another: set[tuple[str, str]] = set()
+        self._claimed: list[tuple[NewSource, int | None]] = []
+        self._claimed_sources: set[tuple[str, str]] = set()
         self._serving: Generation | None = None
         self._published = False
         self._is_embedder_away = False
@@ -166,9 +166,9 @@ class Pipeline:
         self._tries = QUICK_TRIES if many and not is_remote else 0
         with fewer_collections() if many else nullcontext():
             yield from self._add(sources, chunker_of)
-        while self._elsewhere:
+        while self._claimed:
             # Another writer ingests the same bytes: when it is done, they are stored or still to be ingested.
-            left, self._elsewhere = self._elsewhere, []
+            left, self._claimed = self._claimed, []
             for _, pk in left:
                 if pk is not None:
                     self._store.documents.wait_for_publish(self._user_id, pk)
@@ -188,7 +188,7 @@ class Pipeline:
                     yield Added(file.origin.source, None, "failed", 0, error.info())
         yield from self._flush()
         if self._store.is_indexing_behind:
-            self._store.publish_all(self._user_id, self._now())
+            self._store.publish(self._user_id, self._now())
         behind, self._behind = self._behind, []
         yield from behind
         yield from self._complete(self._now())
@@ -276,7 +276,7 @@ class Pipeline:
             try:
                 yield from self._report_stored(origin, same)
             except NotFound:  # deleted this moment
-                self._elsewhere.append((origin, None))
+                self._claimed.append((origin, None))
             return
         before = self._known.by_source(origin.collection, origin.source)
         if self._shares_with_pending(before, origin):
@@ -305,7 +305,7 @@ class Pipeline:
             self._known.forget_written([draft])
             yield Added(origin.source, draft.document_id or None, "failed", 0, error.info())
             return
-        if self._is_left_to_another(draft):
+        if self._is_claimed(draft):
             yield from self._hand_over(work)
             return
         self._pending.add(work)
@@ -336,7 +336,7 @@ class Pipeline:
                 start, count = time.monotonic(), len(draft.chunks)
                 self._write_ahead([draft])
                 self._adapt(count, time.monotonic() - start)
-                if self._is_left_to_another(draft):
+                if self._is_claimed(draft):
                     return
         if report is None or derive is None or derive.count == 0:
             raise EmptyDocument(f"{source.filename} has no text")
@@ -370,19 +370,19 @@ class Pipeline:
         return chunker
 
     @staticmethod
-    def _is_left_to_another(draft: Draft) -> bool:
-        return draft.elsewhere is not None or draft.refused is not None
+    def _is_claimed(draft: Draft) -> bool:
+        return draft.claimed_pk is not None or draft.refused is not None
 
     def _hand_over(self, work: _Work) -> Iterator[Added]:
         """Handle a draft that another writer holds: look up the same bytes again at the end; do not write others."""
-        if work.draft.elsewhere is not None:
-            self._leave(work.origin, work.draft.elsewhere)
+        if work.draft.claimed_pk is not None:
+            self._leave(work.origin, work.draft.claimed_pk)
         else:
             yield Added(work.origin.source, None, "failed", 0, work.draft.refused)
 
     def _leave(self, origin: NewSource, pk: int) -> None:
-        self._elsewhere.append((origin, pk))
-        self._left_to_another.add((origin.collection, origin.source))
+        self._claimed.append((origin, pk))
+        self._claimed_sources.add((origin.collection, origin.source))
 
     @staticmethod
     def _derive(work: _Work, derive: Deriver, part: Part) -> None:
@@ -425,7 +425,7 @@ class Pipeline:
             # process, added it, it is only a duplicate.
             here = any(pk == same.pk for pk, _ in self._waiting)
             is_left = (
-                same.document.error is not None and (origin.collection, origin.source) not in self._left_to_another
+                same.document.error is not None and (origin.collection, origin.source) not in self._claimed_sources
             )
             self._waiting.append((same.pk, replace(added, status="ready") if is_left and not here else added))
 
@@ -441,7 +441,7 @@ class Pipeline:
         """Return whether another writer holds a document."""
         if row is None or row.document.status in ("ready", "failed"):
             return False
-        return self._store.documents.is_held_elsewhere(self._user_id, row.pk)
+        return self._store.documents.is_claimed_by_another(self._user_id, row.pk)
 
     def _is_up_to_date(self, row: DocumentRow, chunker_of: ChunkerOf) -> bool:
         """Return whether a document is up to date. It keeps its original type: the same bytes under another name are
@@ -489,10 +489,10 @@ class Pipeline:
         self._on_progress(Progress("indexing", 0, len(works)))
         behind = self._is_worth_a_process(works)
         with tracing.span("index", documents=len(works), chunks=count):
-            (self._store.publish_behind if behind else self._store.publish)(self._user_id, self._now())
+            self._store.publish(self._user_id, self._now(), behind=behind)
         self._adapt(count, time.monotonic() - start)
         for work in works:
-            if self._is_left_to_another(work.draft):
+            if self._is_claimed(work.draft):
                 yield from self._hand_over(work)
             elif work.draft.waits:
                 self._waiting.append((work.draft.handle.pk, _build_added(work)))
@@ -534,9 +534,7 @@ class Pipeline:
         inputs = [(draft, _inputs(draft, self._embedder)) for draft in drafts if _is_replacement(draft)]
         self._store.documents.save(self._user_id, self._now(), drafts)
         self._known.forget_written(drafts)
-        wanted = {
-            key: pieces for draft, found in inputs if not self._is_left_to_another(draft) for key, pieces in found
-        }
+        wanted = {key: pieces for draft, found in inputs if not self._is_claimed(draft) for key, pieces in found}
         if wanted and not self._is_embedder_away:
             self._embed(wanted)
 
@@ -573,7 +571,7 @@ class Pipeline:
         """Ingest these again for the current generation: the library was reindexed while they were read."""
         self._known.forget()
         self._serving = self._generation()
-        self._elsewhere.extend((work.origin, None) for work in works)
+        self._claimed.extend((work.origin, None) for work in works)
 
     def _adapt(self, count: int, seconds: float) -> None:
         """Size the next batch by the time of this one. A much smaller batch only shows that the next may be larger:

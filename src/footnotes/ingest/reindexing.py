@@ -25,7 +25,7 @@ class ReindexOptions(TypedDict, total=False):
 
     collection: str | None
     chunker: str | None
-    chunker_options: Mapping[str, Any] | None
+    chunker_options: Mapping[str, object] | None
     """Without the name of a chunker: for the chosen one."""
     embedder: str | None
     outdated: bool
@@ -78,7 +78,6 @@ class Reindexing:
                 built = self._context.chunkers.build(chunker, options)
                 options_json = json.dumps(dict(options or {}), sort_keys=True)
                 choices |= {name: [built.name, options_json] for name in ([collection] if collection else choices)}
-            self._store.generations.remember_choices(self._user)
             rebuild = self._builder(request["embedder"], both(journal.progress, on_progress), choices)
             result = rebuild.run(keep=request["keep"], gate=gate, choices=choices)
         self._context.finish_graph(on_progress)
@@ -87,7 +86,10 @@ class Reindexing:
     def rollback(self, on_progress: OnProgress | None) -> dict[str, object]:
         """Switch back to the kept generation, after adding newer documents to it."""
         with self._context.writing("rolling back"):
-            choices = self._store.generations.kept_choices(self._user)
+            kept = [one for one in self._store.generations.all(self._user) if one.state == "kept"]
+            # An older library has no record of the chunkers of its kept generation: then the current ones stay.
+            recorded = kept[-1].plan.get("choices") if kept else None
+            choices = self._store.generations.choices(self._user) | (recorded or {})
             return self._builder(None, on_progress, choices).rollback(self._context.embedders.get, choices=choices)
 
     def journal(self, kind: JobKind, request: Mapping[str, Any], run: int = 0) -> Journal:
@@ -153,7 +155,7 @@ class Reindexing:
         is_cut_alike = _without_parser(document.ingestion_version) == _without_parser(version)
         return not is_cut_alike or self._find_file(document, options) is not None
 
-    def _remake(self, found: Sequence[Document], options: ReindexOptions) -> dict[str, Any]:
+    def _remake(self, found: Sequence[Document], options: ReindexOptions) -> dict[str, object]:
         """Rebuild documents: from their files, else from their stored text."""
         on_progress = options.get("on_progress")
         files = {one.id: path for one in found if (path := self._find_file(one, options)) is not None}

@@ -181,7 +181,7 @@ def _check_fields(line: dict[str, Any]) -> None:
     check_metadata(line["metadata"])
 
 
-def _is_count(value: Any) -> bool:
+def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
 
 

@@ -45,7 +45,7 @@ class WaitingDocuments:
         user_id = self._generation.user_id
         before: list[int] = []
         while (claimed := self._store.vectors.claim(user_id)) and claimed != before:
-            self._total = self._done + self._store.vectors.count_waiting(user_id)
+            self._total = self._done + self._store.vectors.waiting(user_id).chunks
             self._store.vectors.set_waiting(user_id, "embedding")
             yield from self._embed_documents(claimed)
             before = claimed

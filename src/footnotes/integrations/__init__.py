@@ -50,7 +50,7 @@ def citation_metadata(citation: Citation) -> dict[str, Any]:
     return found
 
 
-def answer_metadata(answer: Answer) -> dict[str, Any]:
+def answer_metadata(answer: Answer) -> dict[str, object]:
     """The metadata of an answer: footnotes, unsupported sentences, and how it was made."""
     names = ("kind", "abstained", "degraded", "incomplete", "model", "usage", "unsupported", "uncertain")
     values = {name: to_json(getattr(answer, name)) for name in names}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from footnotes.errors import EmptyDocument, ParseError
 from footnotes.parse import Source
@@ -13,6 +13,11 @@ from footnotes.parse.archive import open_archive
 from footnotes.parse.builder import Builder
 from footnotes.parse.office_metadata import core_properties
 from footnotes.types import JsonValue, Part, Report
+
+if TYPE_CHECKING:
+    from docx.document import Document
+    from docx.styles.style import ParagraphStyle
+    from lxml.etree import _Element
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
@@ -58,13 +63,13 @@ class DocxParser:
 class _Reader:
     """Walks the document's elements, and looks through any wrapper."""
 
-    def __init__(self, document: Any) -> None:
+    def __init__(self, document: Document) -> None:
         self.builder = Builder()
         self._document = document
         self._levels = {style.style_id: _level(style) for style in document.styles if style.type == 1}
         self._items: list[str] = []
 
-    def body(self, element: Any) -> Iterator[Part]:
+    def body(self, element: _Element) -> Iterator[Part]:
         for child in element.iterchildren():
             if child.tag == f"{_W}p":
                 self._paragraph(child)
@@ -76,7 +81,7 @@ class _Reader:
             yield from self.builder.full()
         self._end_list()
 
-    def _paragraph(self, element: Any) -> None:
+    def _paragraph(self, element: _Element) -> None:
         text = _text(element)
         style = element.find(f"{_W}pPr/{_W}pStyle")
         level = self._levels.get(style.get(f"{_W}val")) if style is not None else None
@@ -95,7 +100,7 @@ class _Reader:
                     self.builder.add("paragraph", _text(inner))
 
     @staticmethod
-    def _is_list(style: Any) -> bool:
+    def _is_list(style: _Element | None) -> bool:
         return style is not None and style.get(f"{_W}val", "").lower().startswith("list")
 
     def _end_list(self) -> None:
@@ -136,7 +141,7 @@ class _Reader:
 _MARGIN: dict[str, JsonValue] = {"margin": True}
 
 
-def _level(style: Any) -> int | None:
+def _level(style: ParagraphStyle | None) -> int | None:
     """Return the heading level of a paragraph style, by its name or that of one it is based on."""
     seen = 0
     while style is not None and seen < 10:
@@ -149,14 +154,14 @@ def _level(style: Any) -> int | None:
     return None
 
 
-def _text(paragraph: object) -> str:
+def _text(paragraph: _Element) -> str:
     """Return the text of a paragraph as displayed: with insertions and formulas, without deletions and text boxes."""
     pieces: list[str] = []
     _collect(paragraph, pieces)
     return "".join(pieces)
 
 
-def _collect(element: Any, pieces: list[str]) -> None:
+def _collect(element: _Element, pieces: list[str]) -> None:
     for child in element.iterchildren():
         tag = child.tag
         if tag in (f"{_W}t", f"{_M}t"):
@@ -171,12 +176,12 @@ def _collect(element: Any, pieces: list[str]) -> None:
             _collect(child, pieces)
 
 
-def _rows(table: Any) -> Iterator[list[str]]:
+def _rows(table: _Element) -> Iterator[list[str]]:
     """Yield the rows of a table; tables inside its cells become part of the cell."""
     for row in table.iterchildren(f"{_W}tr", f"{_W}sdt"):
         cells = [each for each in row.iter(f"{_W}tc") if _nearest_table(each) is table]
         yield [" ".join(_text(paragraph) for paragraph in cell.iter(f"{_W}p")) for cell in cells]
 
 
-def _nearest_table(cell: Any) -> Any:
+def _nearest_table(cell: _Element) -> _Element | None:
     return next(cell.iterancestors(f"{_W}tbl"), None)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from footnotes.parse.pdf_columns import Fragment
 from footnotes.parse.pdf_layout import Layout, lay_out_fragments
 from footnotes.parse.pdf_words import Word
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfPage
+    from rapidocr import RapidOCR
 
 _DOTS_AN_INCH = 150
 _LONGEST_SIDE = 3000
@@ -21,7 +25,7 @@ def available() -> bool:
     return find_spec("rapidocr") is not None
 
 
-def read_page(page: Any) -> Layout:
+def read_page(page: PdfPage) -> Layout:
     """Recognise the text of a page's picture, laid out like the text of any page."""
     import pypdfium2.raw as pdfium
 
@@ -47,7 +51,7 @@ def _fragment(box: Any, text: str, scale: float) -> Fragment:
 
 
 @cache
-def _engine() -> Any:
+def _engine() -> RapidOCR:
     from rapidocr import RapidOCR
 
     return RapidOCR(params={"Global.log_level": "critical", "EngineConfig.onnxruntime.intra_op_num_threads": 2})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from footnotes.errors import EmptyDocument, EncryptedDocument, ParseError
 from footnotes.parse import Source
@@ -13,6 +13,9 @@ from footnotes.parse.archive import open_archive
 from footnotes.parse.builder import Builder
 from footnotes.parse.decode import clean
 from footnotes.types import JsonValue, Part, Report
+
+if TYPE_CHECKING:
+    from odfdo import Document, Element
 
 _SKIPPED = ("text:tracked-changes", "office:forms", "text:sequence-decls", "office:annotation", "presentation:notes")
 _FIELDS = {"title": "title", "creator": "author", "subject": "subject", "language": "language"}
@@ -47,7 +50,7 @@ class OdtParser:
         yield Report(self.name, source.mime, builder.position, pages or None, (), title, metadata)
 
 
-def _open(source: Source) -> Any:
+def _open(source: Source) -> Document:
     import odfdo
 
     with open_archive(source) as archive:
@@ -64,12 +67,12 @@ def _open(source: Source) -> Any:
     return document
 
 
-def _read(builder: Builder, element: Any) -> None:
+def _read(builder: Builder, element: Element) -> None:
     """Add an element; descend into elements that only hold others."""
     tag = element.tag
     if tag == "text:h":
-        level = element.get_attribute("text:outline-level")
-        builder.heading(int(level) if str(level or "").isdigit() else 1, _text(element))
+        level = str(element.get_attribute("text:outline-level") or "")
+        builder.heading(int(level) if level.isdigit() else 1, _text(element))
     elif tag == "text:p":
         builder.add("paragraph", _text(element))
         for frame in element.get_elements("descendant::draw:text-box"):
@@ -85,11 +88,11 @@ def _read(builder: Builder, element: Any) -> None:
             _read(builder, child)
 
 
-def _text(element: Any) -> str:
+def _text(element: Element) -> str:
     return str(element.inner_text or "")
 
 
-def _metadata(document: Any) -> dict[str, JsonValue]:
+def _metadata(document: Document) -> dict[str, JsonValue]:
     found: dict[str, JsonValue] = {}
     meta = document.meta
     for field, name in _FIELDS.items():

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from footnotes.errors import EmptyDocument, EncryptedDocument, ParseError
 from footnotes.parse import PART_CHARACTERS, Source, ocr
@@ -16,6 +16,9 @@ from footnotes.parse.outline import Outline, clean_title
 from footnotes.parse.pdf_layout import Layout, PageBlock, lay_out
 from footnotes.parse.pdf_words import page_words
 from footnotes.types import Block, BlockKind, JsonValue, Part, Report
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfDocument, PdfPage
 
 _SAMPLED_PAGES = 12
 _HEADING_GROWTH = 1.12
@@ -87,7 +90,7 @@ class PdfParser:
 
 
 @contextmanager
-def open_pdf(source: Source, password: str | None = None) -> Iterator[Any]:
+def open_pdf(source: Source, password: str | None = None) -> Iterator[PdfDocument]:
     """Open a document with pdfium, and translate its errors."""
     import pypdfium2 as pdfium
 
@@ -110,7 +113,7 @@ def open_pdf(source: Source, password: str | None = None) -> Iterator[Any]:
         document.close()
 
 
-def text_layer(page: Any) -> Layout:
+def text_layer(page: PdfPage) -> Layout:
     """Compute the layout of a page from its text layer."""
     textpage = page.get_textpage()
     try:
@@ -119,7 +122,7 @@ def text_layer(page: Any) -> Layout:
         textpage.close()
 
 
-def page_layout(pdf: Any, number: int, by: Callable[[object], Layout] = text_layer) -> Layout | None:
+def page_layout(pdf: PdfDocument, number: int, by: Callable[[object], Layout] = text_layer) -> Layout | None:
     """Compute the layout of a page, counted from 1; None if the page cannot be read."""
     import pypdfium2 as pdfium
 
@@ -306,7 +309,7 @@ def _format_list(pages: list[int]) -> str:
     return f"page {numbers}" if len(pages) == 1 else f"pages {numbers}"
 
 
-def _metadata(pdf: Any) -> dict[str, JsonValue]:
+def _metadata(pdf: PdfDocument) -> dict[str, JsonValue]:
     """Return the metadata of the document."""
     found: dict[str, JsonValue] = {}
     for key, value in pdf.get_metadata_dict(skip_empty=True).items():

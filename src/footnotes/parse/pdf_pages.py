@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, NamedTuple
 
 from footnotes.errors import DocumentError, ParseError
 from footnotes.parse import Source
@@ -19,6 +19,9 @@ from footnotes.parse.pdf_boxes import Box, span_boxes, word_boxes
 from footnotes.parse.pdf_layout import lay_out
 from footnotes.parse.pdf_words import page_words
 from footnotes.types import JsonValue, Part, Report
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfBitmap, PdfDocument, PdfPage
 
 Span = tuple[int, int]
 _FINE = 10_000
@@ -117,7 +120,7 @@ def _copy(path: Path) -> Path:
     return path.with_name(f"{path.name}.unlocked")
 
 
-def _unlock(pdf: Any, path: Path) -> dict[str, JsonValue]:
+def _unlock(pdf: PdfDocument, path: Path) -> dict[str, JsonValue]:
     import resource
 
     import pypdfium2.raw as pdfium
@@ -131,7 +134,7 @@ def _unlock(pdf: Any, path: Path) -> dict[str, JsonValue]:
     return {}
 
 
-def _image_count(pdf: Any, number: int) -> int:
+def _image_count(pdf: PdfDocument, number: int) -> int:
     import pypdfium2 as pdfium
 
     try:
@@ -144,7 +147,7 @@ def _image_count(pdf: Any, number: int) -> int:
         page.close()
 
 
-def _draw(pdf: Any, number: int, width: int, spans: Sequence[Span]) -> dict[str, JsonValue]:
+def _draw(pdf: PdfDocument, number: int, width: int, spans: Sequence[Span]) -> dict[str, JsonValue]:
     import pypdfium2 as pdfium
 
     try:
@@ -162,7 +165,7 @@ def _draw(pdf: Any, number: int, width: int, spans: Sequence[Span]) -> dict[str,
         page.close()
 
 
-def _extract_words(pdf: Any, number: int) -> dict[str, JsonValue]:
+def _extract_words(pdf: PdfDocument, number: int) -> dict[str, JsonValue]:
     import pypdfium2 as pdfium
 
     try:
@@ -180,7 +183,7 @@ def _extract_words(pdf: Any, number: int) -> dict[str, JsonValue]:
         page.close()
 
 
-def _boxes(page: Any, spans: Sequence[Span], width: int, height: int) -> list[JsonValue]:
+def _boxes(page: PdfPage, spans: Sequence[Span], width: int, height: int) -> list[JsonValue]:
     textpage = page.get_textpage()
     try:
         layout = lay_out(page_words(textpage))
@@ -197,7 +200,7 @@ def _on_picture(page: object, box: Box, width: int, height: int) -> Box:
     return Box(*(round(min(max(share, 0.0), 1.0), 4) for share in (across[0], down[0], across[-1], down[-1])))
 
 
-def _to_device(page: Any, x: float, y: float, width: int, height: int) -> tuple[int, int]:
+def _to_device(page: PdfPage, x: float, y: float, width: int, height: int) -> tuple[int, int]:
     import pypdfium2.raw as pdfium
 
     across, down = ctypes.c_int(), ctypes.c_int()
@@ -205,7 +208,7 @@ def _to_device(page: Any, x: float, y: float, width: int, height: int) -> tuple[
     return across.value, down.value
 
 
-def as_png(bitmap: Any) -> bytes:
+def as_png(bitmap: PdfBitmap) -> bytes:
     """Encode a bitmap of grey, RGB or RGBA pixels as a PNG (ISO/IEC 15948), with unfiltered rows."""
     pixels, length = bytes(bitmap.buffer), bitmap.width * bitmap.n_channels
     rows = b"".join(b"\x00" + pixels[at : at + length] for at in range(0, bitmap.stride * bitmap.height, bitmap.stride))

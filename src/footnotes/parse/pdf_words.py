@@ -7,7 +7,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfTextPage
 
 _WORD = re.compile(r"[^\s\x00\x02\ufffe]+")
 _HYPHENS = ("\x02", "\ufffe")
@@ -54,7 +57,7 @@ def page_words(textpage: object) -> list[Word]:
     return words
 
 
-def page_characters(textpage: Any) -> str:
+def page_characters(textpage: PdfTextPage) -> str:
     """Return the characters of a page, one for each of pdfium's indexes."""
     import pypdfium2.raw as pdfium
 
@@ -80,7 +83,7 @@ def _characters(codes: list[int]) -> Iterator[str]:
             yield "\ufffd" if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF else chr(code)
 
 
-def _words(textpage: Any, raw: str) -> Iterator[Word]:
+def _words(textpage: PdfTextPage, raw: str) -> Iterator[Word]:
     import pypdfium2.raw as pdfium
 
     handle = textpage.raw
@@ -108,7 +111,7 @@ def _words(textpage: Any, raw: str) -> Iterator[Word]:
         yield Word(match[0].replace(_FILLER, ""), first, left, bottom, right, top, hyphenated, vertical, bold[font])
 
 
-def _main_angle(textpage: Any, words: list[Word]) -> float:
+def _main_angle(textpage: object, words: list[Word]) -> float:
     import pypdfium2.raw as pdfium
 
     angles = sorted(pdfium.FPDFText_GetCharAngle(textpage, word.first) for word in words[:_SAMPLED] if word.vertical)

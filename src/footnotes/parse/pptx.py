@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from footnotes.errors import EmptyDocument, MissingExtra, ParseError
 from footnotes.parse import Source
@@ -12,6 +12,13 @@ from footnotes.parse.archive import open_archive
 from footnotes.parse.builder import Builder
 from footnotes.parse.office_metadata import core_properties
 from footnotes.types import Part, Report
+
+if TYPE_CHECKING:
+    from pptx.chart.chart import Chart
+    from pptx.presentation import Presentation
+    from pptx.shapes.base import BaseShape
+    from pptx.slide import Slide
+    from pptx.text.text import TextFrame
 
 _DEEPEST_GROUP = 20
 _VERTICAL_TAB = "\x0b"
@@ -49,7 +56,7 @@ class PptxParser:
         yield Report(self.name, source.mime, builder.position, len(slides), tuple(empty), title, metadata, warnings)
 
 
-def _open(source: Source) -> Any:
+def _open(source: Source) -> Presentation:
     try:
         import pptx
     except ModuleNotFoundError as error:
@@ -65,7 +72,7 @@ def _open(source: Source) -> Any:
         raise ParseError(f"{source.filename} is not a presentation that can be read: {error}") from error
 
 
-def _read_slide(builder: Builder, slide: Any, number: int) -> None:
+def _read_slide(builder: Builder, slide: Slide, number: int) -> None:
     title = slide.shapes.title
     builder.outline.leave()
     if title is not None:
@@ -79,7 +86,7 @@ def _read_slide(builder: Builder, slide: Any, number: int) -> None:
         builder.add("paragraph", frame.text if frame is not None else "", attributes={**place, "notes": True})
 
 
-def _in_order(shapes: Any, depth: int = 0) -> Iterator[Any]:
+def _in_order(shapes: Iterable[BaseShape], depth: int = 0) -> Iterator[BaseShape]:
     """Return shapes from top to bottom and left to right, with the shapes of a group at the group's position."""
     found = [(shape.top or 0, shape.left or 0, index, shape) for index, shape in enumerate(shapes)]
     for _, _, _, shape in sorted(found, key=lambda each: each[:3]):
@@ -103,7 +110,7 @@ def _read_shape(builder: Builder, shape: Any, number: int) -> None:
         _read_frame(builder, shape.text_frame, number)
 
 
-def _read_frame(builder: Builder, frame: Any, number: int) -> None:
+def _read_frame(builder: Builder, frame: TextFrame, number: int) -> None:
     paragraphs = [(each.level, " ".join(each.text.split())) for each in frame.paragraphs if each.text.strip()]
     if len(paragraphs) > 1:
         lines = [f"{'  ' * level}- {text}" for level, text in paragraphs]
@@ -112,7 +119,7 @@ def _read_frame(builder: Builder, frame: Any, number: int) -> None:
         builder.add("paragraph", paragraphs[0][1], attributes={"slide": number})
 
 
-def _chart_rows(chart: Any) -> Iterator[list[str]]:
+def _chart_rows(chart: Chart) -> Iterator[list[str]]:
     """Yield the rows of the table behind a chart."""
     try:
         for plot in chart.plots:

@@ -8,7 +8,7 @@ import string
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from footnotes.errors import EmptyDocument, EncryptedDocument, ParseError, ParseLimit
 from footnotes.parse import Source
@@ -17,6 +17,9 @@ from footnotes.parse.archive import open_archive
 from footnotes.parse.builder import Builder
 from footnotes.parse.office_metadata import core_of_archive
 from footnotes.types import JsonValue, Metadata, Part, Report
+
+if TYPE_CHECKING:
+    from python_calamine import CalamineSheet, CalamineWorkbook
 
 MOST_CELLS = 30_000_000
 """The maximum number of cells in a sheet, including empty ones."""
@@ -59,7 +62,7 @@ class SheetParser:
         yield Report(self.name, source.mime, builder.position, title=builder.stated, metadata=metadata)
 
 
-def _open(source: Source) -> tuple[Any, dict[str, JsonValue]]:
+def _open(source: Source) -> tuple[CalamineWorkbook, dict[str, JsonValue]]:
     """Return the workbook and its metadata."""
     import python_calamine
 
@@ -117,7 +120,7 @@ def _column(letters: bytes) -> int:
     return number
 
 
-def _rows(sheet: Any) -> Iterator[list[str]]:
+def _rows(sheet: CalamineSheet) -> Iterator[list[str]]:
     for row in sheet.iter_rows():
         yield [_format(value) for value in row]
 

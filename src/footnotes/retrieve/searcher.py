@@ -194,7 +194,7 @@ def _followed_by(result: SearchResult, further: Sequence[Hit], limit: int) -> Se
 _FUSION_OPTIONS = {"alpha": ("alpha",), "rrf": ("rrf_k", "weights", "missing_rank")}
 
 
-def _check_fusion(fusion: str, choices: Mapping[str, Any]) -> None:
+def _check_fusion(fusion: str, choices: Mapping[str, object]) -> None:
     """Raise if the chosen fusion would ignore a given option."""
     for owner, names in _FUSION_OPTIONS.items():
         for name in names:

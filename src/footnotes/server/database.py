@@ -35,7 +35,7 @@ class ServerDatabase(Protocol):
 
     is_shared: bool
     """Whether other servers and workers use it too."""
-    kept_jobs: int
+    jobs_to_keep: int
     """About how many finished jobs are stored."""
 
     def all(self, query: str, **values: object) -> list[Row]: ...
@@ -70,7 +70,7 @@ class FolderDatabase:
     """
 
     is_shared = False
-    kept_jobs = 1_000
+    jobs_to_keep = 1_000
 
     def __init__(self, folder: Path) -> None:
         self._marker = folder / MARKER

@@ -56,7 +56,7 @@ CHAT_EVENTS = (
 METRICS = '# TYPE footnotes_searches_total counter\nfootnotes_searches_total{leg="dense",status="ok"} 12.0\n'
 
 
-def example(schema: Schema, known: Mapping[str, Schema], name: str = "") -> Any:
+def example(schema: Schema, known: Mapping[str, Schema], name: str = "") -> object:
     """Build a value that fits a schema: its required fields, and those with their own example."""
     if "$ref" in schema:
         return example(known[schema["$ref"].rpartition("/")[2]], known, name)
@@ -80,7 +80,7 @@ def _is_shown(key: str, schema: Schema) -> bool:
     return key in schema.get("required", ()) or bool(schema["properties"][key].get("examples"))
 
 
-def _fits(value: Any, schema: Schema) -> bool:
+def _fits(value: object, schema: Schema) -> bool:
     if "anyOf" in schema:
         return any(_fits(value, one) for one in schema["anyOf"])
     if "const" in schema or "enum" in schema:

@@ -30,6 +30,7 @@ from footnotes.server.spool import Spool
 from footnotes.server.tenants import Tenants
 from footnotes.server.worker import WorkerProcess
 from footnotes.settings import Settings
+from footnotes.types import Metadata
 
 WAIT_POLL_SECONDS, LOOK_IN_DATABASE_SECONDS = 0.05, 5.0
 """How often a waiting caller looks for its job in memory, and in the database."""
@@ -154,9 +155,7 @@ class Intake:
             raise StorageQuota(f"the tenant has used all of its {most:,} bytes")
         return Room(left, since)
 
-    def accept_url(
-        self, tenant: str, address: str, *, collection: str | None, metadata: Mapping[str, Any] | None
-    ) -> ServerJob:
+    def accept_url(self, tenant: str, address: str, *, collection: str | None, metadata: Metadata | None) -> ServerJob:
         """Queue a page or a sitemap to be fetched."""
         self.check_may_change()
         if not is_url(address):

@@ -297,7 +297,7 @@ class Jobs:
         """After a start: remove old finished jobs; requeue running ones if no other process works."""
         if not self._database.is_shared:
             self._database.change("requeue_running", updated_at=now())
-        self._database.change("forget_ready", kept=self._database.kept_jobs)
+        self._database.change("forget_ready", kept=self._database.jobs_to_keep)
 
     # ── recent changes, for streams of events
 

@@ -289,6 +289,10 @@ def unfinished_tenants(folder: Path, settings: Settings) -> list[str]:
     except NotALibrary:
         return []
     try:
-        return [user for user in store.users() if store.vectors.waiting(user) or unfinished_runs(store.jobs.all(user))]
+        return [
+            user
+            for user in store.users()
+            if store.vectors.waiting(user).documents or unfinished_runs(store.jobs.all(user))
+        ]
     finally:
         store.close()

@@ -29,7 +29,7 @@ from footnotes.server.routes.finding import LLM
 from footnotes.server.routes.rag import accept_text, indexing_result, wait_for_job
 from footnotes.server.state import ServerState
 from footnotes.server.tools import TOOLS, Outcome, ToolContext, call_tool, check_scope
-from footnotes.types import Answer
+from footnotes.types import Answer, Metadata
 from footnotes.wire import to_json
 
 Request = ServerRequestContext[Any, Any]
@@ -224,7 +224,7 @@ def context_for(state: ServerState, scope: Scope) -> Iterator[ToolContext]:
     caller = scope["footnotes.caller"]
     tenant = caller.tenant
 
-    def index(name: str, content: str, metadata: Mapping[str, Any] | None, collection: str | None) -> Outcome:
+    def index(name: str, content: str, metadata: Metadata | None, collection: str | None) -> Outcome:
         job = accept_text(state, tenant, name, content, metadata=dict(metadata or {}), collection=collection)
 
         async def wait() -> object:

@@ -44,7 +44,7 @@ def describe(api: FastAPI, routes: Sequence[BaseRoute]) -> None:
     """Install our description as the application's; `routes` are ours."""
     strict = [route for route in routes if isinstance(route, StrictRoute)]
 
-    def openapi() -> dict[str, Any]:
+    def openapi() -> dict[str, object]:
         if api.openapi_schema is None:
             api.openapi_schema = _build_openapi(api, strict)
         return api.openapi_schema
@@ -52,7 +52,7 @@ def describe(api: FastAPI, routes: Sequence[BaseRoute]) -> None:
     api.openapi = openapi  # type: ignore[method-assign]
 
 
-def _build_openapi(api: FastAPI, routes: Sequence[StrictRoute]) -> dict[str, Any]:
+def _build_openapi(api: FastAPI, routes: Sequence[StrictRoute]) -> dict[str, object]:
     tags = [{"name": name, "description": text} for name, text in _TAGS.items()]
     found = get_openapi(title=api.title, version=api.version, description=api.description, routes=api.routes, tags=tags)
     schemas = found["components"]["schemas"]
@@ -91,8 +91,8 @@ class _Schemas(GenerateJsonSchema):
         return {**found, "required": list(shown), "additionalProperties": False}
 
 
-def _schemas(kinds: Iterable[type]) -> dict[str, Any]:
-    adapters: list[tuple[type, Literal["serialization"], TypeAdapter[Any]]]
+def _schemas(kinds: Iterable[type]) -> dict[str, object]:
+    adapters: list[tuple[type, Literal["serialization"], TypeAdapter[object]]]
     adapters = [(kind, "serialization", TypeAdapter(kind)) for kind in dict.fromkeys(kinds)]
     _, found = TypeAdapter.json_schemas(adapters, ref_template=f"{_REF}{{model}}", schema_generator=_Schemas)
     return dict(found["$defs"])
@@ -136,7 +136,7 @@ def only_errors(*statuses: int, flat: bool = False) -> Responses:
     return {status: _error(status, flat) for status in sorted({*statuses})}
 
 
-def _error(status: int, flat: bool) -> dict[str, Any]:
+def _error(status: int, flat: bool) -> dict[str, object]:
     code, said = _ERRORS[status]
     remedy = next(kind.default_remedy for kind in all_errors() if kind.code == code)
     beside = {"code": code, "remedy": remedy, "request_id": "5f2b1c9e0a7d4e83"}

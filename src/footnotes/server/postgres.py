@@ -31,7 +31,7 @@ class PostgresDatabase:
     """A `ServerDatabase` that servers and workers of many machines share."""
 
     is_shared = True
-    kept_jobs = 100_000
+    jobs_to_keep = 100_000
 
     def __init__(self, address: str, *, migrate: bool = True, read_only: bool = False) -> None:
         self._pool = Database(address, role=None, path=NAME, most=8, read_only=read_only)

@@ -18,6 +18,7 @@ from footnotes.types import (
     Chunk,
     Citation,
     Conversation,
+    DenseIndex,
     Document,
     DocumentStatus,
     ErrorInfo,
@@ -275,6 +276,7 @@ class Status:
     generations: list[Generation]
     store: str
     index: Index | None
+    dense_index: DenseIndex | None
     disk_bytes: int
     model: str
     reranker: str

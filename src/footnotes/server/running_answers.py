@@ -223,5 +223,5 @@ def _interrupted_end(answering: RunningAnswer) -> TurnEnd:
 
 def _drop_nan(value: Mapping[str, object]) -> dict[str, Any]:
     """Replace numbers that JSON cannot hold."""
-    found: dict[str, Any] = json.loads(dump_json(value))
+    found: dict[str, object] = json.loads(dump_json(value))
     return found

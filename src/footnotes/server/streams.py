@@ -105,7 +105,7 @@ class Streams:
 class _LockedIterator:
     """An iterator for several threads: it cannot be closed while a thread is inside."""
 
-    def __init__(self, items: Iterator[Any]) -> None:
+    def __init__(self, items: Iterator[object]) -> None:
         self._items = items
         self._turn = threading.Lock()
 

@@ -16,7 +16,7 @@ from footnotes.answer import last_answer
 from footnotes.errors import FootnotesError, Forbidden, OptionError
 from footnotes.library import Library
 from footnotes.render import answer_as_text
-from footnotes.types import Answer, Event, SearchResult
+from footnotes.types import Answer, Event, Metadata, SearchResult
 from footnotes.wire import to_json
 
 _LIMITED = {"type": "integer", "minimum": 1, "maximum": 100}
@@ -50,7 +50,7 @@ class ToolContext:
     request_id: str = field(default_factory=lambda: secrets.token_hex(8))
     limits: ToolLimits = field(default_factory=ToolLimits)
     scopes: frozenset[str] = frozenset(("read", "write"))
-    index: Callable[[str, str, Mapping[str, Any] | None, str | None], Outcome] | None = None
+    index: Callable[[str, str, Metadata | None, str | None], Outcome] | None = None
     before_answer: Callable[[], object] = lambda: None
     after_failure: Callable[[], object] = lambda: None
     before_search: Callable[[], object] = lambda: None
@@ -73,7 +73,7 @@ class Tool:
     run: Callable[[ToolContext, Values], Outcome]
 
 
-def call_tool(name: str, arguments: Mapping[str, Any] | None, context: ToolContext) -> Outcome:
+def call_tool(name: str, arguments: Mapping[str, object] | None, context: ToolContext) -> Outcome:
     """Run a tool. Raises errors of the tree, also for wrong arguments."""
     tool = TOOLS.get(name)
     if tool is None:
@@ -167,7 +167,7 @@ def _failure(error: FootnotesError) -> Values:
 
 
 def _index_in_library(library: Library) -> Callable[..., Values]:
-    def index(filename: str, content: str, metadata: Mapping[str, Any] | None, collection: str | None) -> Values:
+    def index(filename: str, content: str, metadata: Metadata | None, collection: str | None) -> Values:
         added = library.add_text(
             content, filename=filename, metadata=metadata, collection=collection, source=f"upload:{filename}"
         )

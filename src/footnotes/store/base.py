@@ -20,7 +20,7 @@ from footnotes.store.originals import Originals
 from footnotes.store.records import Generation, Problem, Verification
 from footnotes.store.sources import Sources
 from footnotes.store.vectors import Vectors
-from footnotes.types import ErrorInfo, IndexState
+from footnotes.types import DenseIndex, ErrorInfo, IndexState
 
 
 class BaseStore(Core):
@@ -80,6 +80,10 @@ class BaseStore(Core):
     def index_state(self, user_id: str) -> IndexState | None:
         """Return the state of the vector database that serves legs; None if there is none."""
         return None if self.remote is None else self.remote.state(self.generations.serving(user_id))
+
+    def dense_index(self, user_id: str) -> DenseIndex | None:
+        """Return the index of the vectors, if the database builds one itself."""
+        return None
 
     def verify(self, user_id: str, input_hash: Callable[[str, str], bytes], *, repair: bool = False) -> Verification:
         """Check all data of a tenant; with `repair`, rebuild what can be rebuilt."""

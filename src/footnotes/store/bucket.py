@@ -7,10 +7,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from footnotes.errors import MissingExtra, StoreUnavailable
 from footnotes.store.files import opened
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
 
 _BLOCK = 1 << 20
 _KEPT_SECONDS = 3_600.0
@@ -82,7 +85,7 @@ class BucketFiles:
                     path.unlink()
 
 
-def _open(address: str) -> Any:
+def _open(address: str) -> ObjectStore:
     try:
         from obstore.store import from_url
     except ModuleNotFoundError as error:

@@ -81,16 +81,18 @@ class ChangeFeed(Protocol):
 class BaseChangeFeed:
     """The parts that all stores share: the library, the database, and the data to send.
 
-    `tells` means that names and metadata are sent too.
+    `with_metadata` means that names and metadata are sent too.
     """
 
-    def __init__(self, database: Database, library: str, address: str, legs: Iterable[str], *, tells: bool) -> None:
+    def __init__(
+        self, database: Database, library: str, address: str, legs: Iterable[str], *, with_metadata: bool
+    ) -> None:
         self._database = database
         self._library = library
         self._address = address
         self._lexical = "lexical" in legs
         self._dense = "dense" in legs
-        self._tells = tells
+        self._with_metadata = with_metadata
         self.words = lexemes.fingerprint() if self._lexical else ""
 
     def last(self, generation: Generation) -> int:
@@ -112,7 +114,7 @@ class BaseChangeFeed:
         return np.array([row["key"] for row in rows if self._lexical or not row["waits"]], dtype=np.int64)
 
     @retrying
-    def _put_shelf(self, generation: Generation) -> None:
+    def _put_remote_index(self, generation: Generation) -> None:
         """Record this index, and that the generation uses no other."""
         description = {"fingerprint": generation.fingerprint, "dimensions": generation.dimensions, "words": self.words}
         with self._database.write(generation.user_id) as cursor:

@@ -38,7 +38,7 @@ class Collections:
         name: str,
         *,
         chunker: str | None = None,
-        chunker_options: Mapping[str, Any] | None = None,
+        chunker_options: Mapping[str, object] | None = None,
         system_prompt: str | None = None,
     ) -> None:
         options = None if chunker_options is None else json.dumps(dict(chunker_options), sort_keys=True)

@@ -10,7 +10,6 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
 
 from footnotes.store import documents, generations, near
 from footnotes.store.collections import Collections
@@ -33,7 +32,7 @@ class CopiedGeneration:
 
     number: int
     state: str
-    plan: dict[str, Any]
+    plan: dict[str, object]
     embedder: str
     fingerprint: str
     dimensions: int
@@ -53,7 +52,7 @@ class CopiedChunk:
     headings: tuple[str, ...]
     tokens: int
     prefix: str
-    metadata: dict[str, Any]
+    metadata: dict[str, object]
     parts: tuple[tuple[int, int], ...]
     input_hash: bytes
     vector: bytes | None
@@ -70,7 +69,7 @@ class CopiedOrigin:
     read_ns: int
     etag: str | None
     modified: str | None
-    error: dict[str, Any] | None
+    error: dict[str, object] | None
     made_by: str
 
 
@@ -91,7 +90,7 @@ def digest(side: Side, document_id: str, numbers: dict[int, int] | None = None) 
     """Hash all data of a document on one side. `numbers` maps its generations to those of the other side."""
     found = side.document(document_id)
     hasher = hashlib.sha256()
-    fields = asdict(settled(found.document))
+    fields = asdict(as_published(found.document))
     derived = sorted((_number(number, numbers), version, count) for number, version, count in found.derived)
     frame = [fields, found.has_text, sorted(found.sources), found.sketch.hex() if found.sketch else None, derived]
     hasher.update(_pack([*frame, sorted((asdict(origin) for origin in found.origins), key=_pack)]))
@@ -121,7 +120,7 @@ def _pack(value: object) -> bytes:
     return packed.replace("\\u0000", "\ufffd").encode("utf-8", "surrogatepass")
 
 
-def settled(document: Document) -> Document:
+def as_published(document: Document) -> Document:
     """Return a document as if no writer were working on it: if it waits for vectors, it is queued."""
     return replace(document, status="queued") if document.status in ("embedding", "indexing") else document
 
@@ -272,10 +271,10 @@ def _generation(cursor: Cursor, each: CopiedGeneration) -> Generation:
 
 
 def _put_document(cursor: Cursor, document: CopiedDocument) -> int:
-    settled_document = settled(document.document)
-    values = {name: getattr(settled_document, name) for name in Document.__dataclass_fields__}
-    packed = {"metadata": Json(dict(settled_document.metadata)), "warnings": Json(list(settled_document.warnings))}
-    return int(cursor.value("copy_document", **{**values, **packed, "error": packed_error(settled_document.error)}))
+    published = as_published(document.document)
+    values = {name: getattr(published, name) for name in Document.__dataclass_fields__}
+    packed = {"metadata": Json(dict(published.metadata)), "warnings": Json(list(published.warnings))}
+    return int(cursor.value("copy_document", **{**values, **packed, "error": packed_error(published.error)}))
 
 
 def _origin(row: Row) -> CopiedOrigin:

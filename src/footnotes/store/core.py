@@ -32,7 +32,7 @@ class Core(ABC):
         """Return the holder's name for its jobs."""
 
     @abstractmethod
-    def is_held_elsewhere(self, user_id: str, pk: int) -> bool:
+    def is_claimed_by_another(self, user_id: str, pk: int) -> bool:
         """Return whether another live writer holds a document."""
 
     @abstractmethod
@@ -44,8 +44,8 @@ class Core(ABC):
         """Let the legs follow a commit; with `removed`, purge the removed data."""
 
     @abstractmethod
-    def publish(self, user_id: str, generation: Generation) -> None:
-        """Publish everything saved."""
+    def publish(self, user_id: str, generation: Generation, *, behind: bool = False) -> None:
+        """Publish everything saved; `behind` lets another process do it, if it can."""
 
     @abstractmethod
     def rewrite_terms(self, cursor: Cursor, row: DocumentRow) -> None:

@@ -12,7 +12,6 @@ from footnotes.store.core import Core
 from footnotes.store.database import Cursor, Json, Row
 from footnotes.store.facets import facets_of
 from footnotes.store.filters import asks_chunks
-from footnotes.store.missing import without_text
 from footnotes.store.naming import source_mark
 from footnotes.store.records import DocumentRow, Draft, Generation
 from footnotes.store.retry import retrying
@@ -54,8 +53,17 @@ def get_current(cursor: Cursor, document_id: str) -> tuple[DocumentRow, int]:
     """Return a document that has a text, and its published version."""
     row = get(cursor, document_id)
     if row.current is None:
-        raise without_text(row.document)
+        raise _without_text(row.document)
     return row, row.current
+
+
+def _without_text(document: Document) -> NotFound:
+    """Return the error that explains why a listed document has no text."""
+    cause = document.error
+    if cause is None:
+        return NotFound(f"{document.filename} has no text yet: it is {document.status}", remedy="Try again later.")
+    message = f"{document.filename} has no text, it could not be ingested: {cause.message} ({cause.code})"
+    return NotFound(message, remedy=cause.remedy)
 
 
 def by_key(cursor: Cursor, keys: Sequence[int]) -> list[DocumentRow]:
@@ -271,14 +279,14 @@ class Documents:
         """Discard a draft. A document that was never complete stays listed as failed, with the reason."""
         self._core.discard_draft(user_id, draft, error)
 
-    def is_held_elsewhere(self, user_id: str, pk: int) -> bool:
+    def is_claimed_by_another(self, user_id: str, pk: int) -> bool:
         """Return whether another live writer holds a document."""
-        return self._core.is_held_elsewhere(user_id, pk)
+        return self._core.is_claimed_by_another(user_id, pk)
 
     def wait_for_publish(self, user_id: str, pk: int) -> None:
         """Wait until no other live writer holds a document."""
         wait = _FIRST_LOOK
-        while self._core.is_held_elsewhere(user_id, pk):
+        while self._core.is_claimed_by_another(user_id, pk):
             time.sleep(wait)
             wait = min(2 * wait, _LONGEST_LOOK)
 

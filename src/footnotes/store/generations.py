@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from footnotes.errors import NotFound
 from footnotes.store import documents
@@ -27,7 +26,7 @@ class Recipe:
     embedder: str
     fingerprint: str
     dimensions: int
-    plan: dict[str, Any]
+    plan: dict[str, object]
 
 
 def serving(cursor: Cursor) -> Generation | None:
@@ -36,9 +35,12 @@ def serving(cursor: Cursor) -> Generation | None:
     return None if row is None else generation_row(row)
 
 
-def find(cursor: Cursor, pk: int) -> Generation | None:
+def get(cursor: Cursor, pk: int) -> Generation:
+    """Return a generation. Raises `NotFound` if there is none."""
     row = cursor.one("generation", generation=pk)
-    return None if row is None else generation_row(row)
+    if row is None:
+        raise NotFound(f"there is no generation {pk}")
+    return generation_row(row)
 
 
 def listed(cursor: Cursor) -> list[Generation]:
@@ -54,9 +56,7 @@ def make(cursor: Cursor, recipe: Recipe, state: str) -> Generation:
     pk = cursor.value("make_generation", **model, plan=plan, state=state, lexemes=made_by())
     if state == "serving":
         cursor.run("set_serving", generation=pk, seq=0)
-    found = find(cursor, pk)
-    assert found is not None
-    return found
+    return get(cursor, pk)
 
 
 def switch(cursor: Cursor, to: Generation, seq: int) -> None:
@@ -113,13 +113,6 @@ class Generations:
         with self._core.database.read(user_id) as cursor:
             return listed(cursor)
 
-    def find(self, user_id: str, generation: int) -> Generation:
-        with self._core.database.read(user_id) as cursor:
-            found = find(cursor, generation)
-        if found is None:
-            raise NotFound(f"there is no generation {generation}")
-        return found
-
     @retrying
     def ensure(
         self, user_id: str, *, embedder: str, fingerprint: str, dimensions: int, plan: dict[str, object]
@@ -138,8 +131,12 @@ class Generations:
     def begin(
         self, user_id: str, *, embedder: str, fingerprint: str, dimensions: int, plan: dict[str, object]
     ) -> Generation:
-        """Return a generation to build. One with the same plan is continued; others are dropped."""
+        """Return a generation to build. One with the same plan is continued; others are dropped.
+
+        The serving generation's chunkers are recorded, so that a rollback can restore them.
+        """
         self._core.hold_generations(user_id)
+        self._remember_choices(user_id)
         for generation in self.all(user_id):
             if generation.state == "building":
                 if generation.fingerprint == fingerprint and generation.plan == plan:
@@ -167,7 +164,7 @@ class Generations:
             return False
         if self._core.remote is not None:
             self._core.remote.promote_quietly(to)
-        self.drop_kept(user_id, but=before if keep else None)
+        self._drop_kept(user_id, but=before if keep else None)
         return True
 
     @retrying
@@ -182,8 +179,8 @@ class Generations:
             choose(cursor, choices)
             return True, before
 
-    def drop_kept(self, user_id: str, *, but: Generation | None = None) -> None:
-        """Drop the kept generations, except one."""
+    def _drop_kept(self, user_id: str, *, but: Generation | None) -> None:
+        """Drop the kept generations, except one at most."""
         for generation in self.all(user_id):
             if generation.state == "kept" and (but is None or generation.pk != but.pk):
                 self._drop(user_id, generation)
@@ -194,8 +191,7 @@ class Generations:
             drop(cursor, generation)
         self._core.drop_legs(generation)
 
-    def remember_choices(self, user_id: str) -> None:
-        """Record the serving generation's chunkers, so that a rollback can restore them."""
+    def _remember_choices(self, user_id: str) -> None:
         choices = self.choices(user_id)
         with self._core.database.write(user_id) as cursor:
             if (found := serving(cursor)) is not None:
@@ -207,11 +203,6 @@ class Generations:
         with self._core.database.read(user_id) as cursor:
             rows = cursor.all("collections")
         return {row["name"]: [row["chunker"], row["chunker_options"]] for row in rows}
-
-    def kept_choices(self, user_id: str) -> dict[str, list[str | None]]:
-        """Return the chunkers of the kept generation; the current ones if it has no record of them."""
-        generations = [generation for generation in self.all(user_id) if generation.state == "kept"]
-        return self.choices(user_id) | ((generations[-1].plan.get("choices") if generations else None) or {})
 
     def fill(
         self, user_id: str, generation: Generation, row: DocumentRow, drafts: Sequence[ChunkDraft], version: str

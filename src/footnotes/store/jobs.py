@@ -61,7 +61,7 @@ def take(cursor: Cursor, numbers: Iterable[int], holder: str) -> None:
 
 def release(cursor: Cursor, holder: int) -> None:
     """Release the jobs of this writer and of dead writers."""
-    cursor.run("let_go_jobs", holder=holder)
+    cursor.run("release_jobs", holder=holder)
 
 
 class Jobs:

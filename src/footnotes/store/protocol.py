@@ -22,7 +22,7 @@ from footnotes.store.records import Generation, Verification
 from footnotes.store.sources import Sources
 from footnotes.store.vectors import Vectors
 from footnotes.store.views import SearchView
-from footnotes.types import ErrorInfo, IndexState
+from footnotes.types import DenseIndex, ErrorInfo, IndexState
 
 
 class Store(Protocol):
@@ -87,29 +87,19 @@ class Store(Protocol):
 
     # ── the legs
 
-    def publish(self, user_id: str, generation: Generation) -> None:
-        """Publish everything saved; only then are documents ready."""
-        ...
-
-    def publish_behind(self, user_id: str, generation: Generation) -> None:
-        """Like `publish`, in the background; see `publish_all`."""
+    def publish(self, user_id: str, generation: Generation, *, behind: bool = False) -> None:
+        """Publish everything saved; only then are documents ready. `behind` lets another process do it, if it can."""
         ...
 
     @property
-    def is_indexing_behind(self) -> bool: ...
-
-    def publish_all(self, user_id: str, generation: Generation) -> None:
-        """Wait for background work, and publish everything."""
-        ...
-
-    def grow_graph_behind(self, user_id: str) -> None:
-        """Improve the indexes in the background, if worthwhile."""
+    def is_indexing_behind(self) -> bool:
+        """Whether another process still publishes; `publish` without `behind` waits for it."""
         ...
 
     def grow_graph(
-        self, user_id: str, generation: Generation, progress: Callable[[int, int], None] | None = None
-    ) -> bool:
-        """Improve the indexes now, after background work."""
+        self, user_id: str, progress: Callable[[int, int], None] | None = None, *, behind: bool = False
+    ) -> None:
+        """Improve the indexes if worthwhile: now, or `behind` in the background."""
         ...
 
     @property
@@ -119,6 +109,10 @@ class Store(Protocol):
 
     def index_state(self, user_id: str) -> IndexState | None:
         """Return the state of the vector database that serves legs; None if there is none."""
+        ...
+
+    def dense_index(self, user_id: str) -> DenseIndex | None:
+        """Return the index of the vectors, if the database builds one itself."""
         ...
 
     # ── checking and moving

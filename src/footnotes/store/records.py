@@ -54,6 +54,14 @@ class ChunkDraft:
 
 
 @dataclass(frozen=True, slots=True)
+class Waiting:
+    """How many documents wait for vectors, and their chunks."""
+
+    documents: int
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
 class PendingChunk:
     """A stored chunk without a vector, and the data to embed it."""
 
@@ -157,7 +165,7 @@ class Draft:
     waits: bool = False
     sketch: bytes | None = None
     near_duplicate_of: NearDuplicate | None = None
-    elsewhere: int | None = None
+    claimed_pk: int | None = None  # the document of another writer who has the same bytes
     refused: ErrorInfo | None = None
 
     def characters(self) -> int:

@@ -38,5 +38,5 @@ def settle(cursor: Cursor, holder: int) -> None:
     cursor.run("drop_left_versions", holder=holder)
     if cursor.run("settle_left_documents", holder=holder, error=packed_error(stopped)):
         cursor.run("bump")
-    cursor.run("let_go_documents", holder=holder)
+    cursor.run("release_documents", holder=holder)
     jobs.release(cursor, holder)

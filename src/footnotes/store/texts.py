@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from footnotes.errors import StoreCorrupt, StoreLocked
 from footnotes.store.database import Cursor, Database, Row
@@ -19,8 +18,8 @@ _PIECES_AT_ONCE = 64
 class TextRows:
     """Rows of texts and parts, to be written in one go."""
 
-    texts: list[dict[str, Any]] = field(default_factory=list)
-    parts: list[dict[str, Any]] = field(default_factory=list)
+    texts: list[dict[str, object]] = field(default_factory=list)
+    parts: list[dict[str, object]] = field(default_factory=list)
 
     def write(self, cursor: Cursor) -> None:
         cursor.many("put_texts", self.texts)

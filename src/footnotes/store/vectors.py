@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from footnotes.store import waiting
 from footnotes.store.core import Core
-from footnotes.store.records import Generation, PendingChunk
+from footnotes.store.records import Generation, PendingChunk, Waiting
 from footnotes.store.retry import retrying
 from footnotes.types import DocumentStatus, ErrorInfo
 
@@ -27,20 +27,16 @@ class Vectors:
     def save(self, user_id: str, generation: Generation, hashes: Sequence[bytes], vectors: NDArray[np.float32]) -> None:
         self._core.save_vectors(user_id, generation, hashes, vectors)
 
-    def waiting(self, user_id: str) -> list[int]:
-        """Return documents with published text that wait for their vectors, oldest first."""
-        with self._core.database.read(user_id) as cursor:
-            return waiting.listed(cursor)
+    def waiting(self, user_id: str) -> Waiting:
+        """Count the documents with published text that wait for their vectors, and their chunks."""
+        with self._core.database.snapshot(user_id) as cursor:
+            return waiting.count(cursor)
 
     @retrying
     def claim(self, user_id: str) -> list[int]:
         """Claim waiting documents that no other writer holds, for the caller to embed now."""
         with self._core.database.write(user_id) as cursor:
             return waiting.claim(cursor, self._core.holder(user_id))
-
-    def count_waiting(self, user_id: str) -> int:
-        with self._core.database.read(user_id) as cursor:
-            return waiting.count_chunks(cursor)
 
     def inputs(self, user_id: str, generation: Generation, pk: int, *, after: int, limit: int) -> list[PendingChunk]:
         """Return the inputs of a document that lack vectors, in order, after a given chunk."""

@@ -6,15 +6,10 @@ from collections.abc import Sequence
 
 from footnotes.store.database import Cursor, Row
 from footnotes.store.packing import unpack_headings
-from footnotes.store.records import Generation, PendingChunk
+from footnotes.store.records import Generation, PendingChunk, Waiting
 from footnotes.store.rows import packed_error, parts_from
 from footnotes.store.texts import SpanReader
 from footnotes.types import DocumentStatus, ErrorInfo
-
-
-def listed(cursor: Cursor) -> list[int]:
-    """Return the waiting documents, oldest first."""
-    return [row["pk"] for row in cursor.all("waiting_documents")]
 
 
 def claim(cursor: Cursor, holder: int) -> list[int]:
@@ -22,9 +17,9 @@ def claim(cursor: Cursor, holder: int) -> list[int]:
     return sorted(row["pk"] for row in cursor.all("claim_waiting", holder=holder))
 
 
-def count_chunks(cursor: Cursor) -> int:
-    """Count their chunks; some may have vectors already."""
-    return int(cursor.value("waiting_chunks"))
+def count(cursor: Cursor) -> Waiting:
+    """Count them and their chunks; some of these may have vectors already."""
+    return Waiting(len(cursor.all("waiting_documents")), int(cursor.value("waiting_chunks")))
 
 
 def inputs(cursor: Cursor, generation: Generation, pk: int, after: int, limit: int) -> list[PendingChunk]:

@@ -22,7 +22,7 @@ import pytest
 
 from footnotes import plugins
 from footnotes.errors import FootnotesError, SyncRefused
-from footnotes.ingest.sources import sync
+from footnotes.ingest.sources import Entry, sync
 from footnotes.ingest.sources.address import kind_of, scheme_of
 from footnotes.library import Library
 from footnotes.settings import Settings
@@ -42,7 +42,7 @@ class SourcePlace(ABC):
 
     address: str
     options: Mapping[str, str] = {}
-    settings: Mapping[str, Any] = {}
+    settings: Mapping[str, object] = {}
     secret: str = ""
     is_complete: bool = True
     renames: bool = True
@@ -167,7 +167,7 @@ def _count_reads(place: SourcePlace, monkeypatch: pytest.MonkeyPatch) -> Iterato
     kind, read = _class_of(place), list[str]()
     plain = kind.read
 
-    def count(self: object, entry: Any, folder: Path) -> object:
+    def count(self: object, entry: Entry, folder: Path) -> object:
         read.append(entry.key)
         return plain(self, entry, folder)
 
@@ -182,7 +182,7 @@ def _interrupt_reading(place: SourcePlace, monkeypatch: pytest.MonkeyPatch, *, a
     kind, read = _class_of(place), list[str]()
     plain = kind.read
 
-    def stopped(self: object, entry: Any, folder: Path) -> object:
+    def stopped(self: object, entry: Entry, folder: Path) -> object:
         if len(read) == after:
             raise KeyboardInterrupt
         read.append(entry.key)

@@ -11,13 +11,8 @@ import pytest
 from footnotes.chunk.llm import LlmChunker, checked_starts
 from footnotes.chunk.make import make_chunker
 from footnotes.errors import OptionError, ProviderUnavailable
-from footnotes.library import Library
-from footnotes.settings import Settings
-from footnotes.testing import provider as fake
 from footnotes.testing.embedder import HashingEmbedder
-from footnotes.testing.provider import ScriptedProvider
 from footnotes.types import Part, Piece
-from postgres import PostgresServer
 
 TEXT = "Cats purr. Cats sleep a lot. Boats float. Boats have sails. Bread is baked. Bread needs flour.\n"
 PART = Part(100, TEXT, ())
@@ -101,33 +96,3 @@ def test_places_are_checked_against_the_text() -> None:
 def test_without_a_model_it_says_so() -> None:
     with pytest.raises(OptionError, match="needs a chat model"):
         make_chunker("llm", {}, embed=embed, memory=FolderMemory(Path("x")))
-
-
-def test_in_a_library(tmp_path: Path) -> None:
-    with ScriptedProvider(fake.says("3, 5")) as provider:
-        settings = Settings(chunker="llm", model="openai:test", openai_base_url=provider.base_url)
-        with Library(tmp_path / "library", settings=settings, embedder=HashingEmbedder()) as library:
-            added = library.add_text(TEXT, filename="a.txt")
-            assert added.status == "ready" and added.chunks == 3
-            library.delete(str(added.document_id))
-            assert library.add_text(TEXT, filename="b.txt").chunks == 3
-        assert len(provider.requests) == 1
-
-
-def test_the_model_of_the_options_is_asked_and_not_that_of_the_settings(tmp_path: Path) -> None:
-    with ScriptedProvider(fake.says("3, 5")) as provider:
-        settings = Settings(model="openai:answers", openai_base_url=provider.base_url)
-        with Library(tmp_path / "library", settings=settings, embedder=HashingEmbedder()) as library:
-            library.set_collection("default", chunker="llm", chunker_options={"model": "openai:cuts"})
-            assert library.add_text(TEXT, filename="a.txt").chunks == 3
-        assert [asked.body["model"] for asked in provider.requests] == ["cuts"]
-
-
-def test_another_machine_of_the_same_database_asks_nothing_again(tmp_path: Path, postgres: PostgresServer) -> None:
-    store = postgres.fresh()
-    with ScriptedProvider(fake.says("3, 5")) as provider:
-        for machine in ("first", "second"):
-            settings = Settings(chunker="llm", model="openai:test", openai_base_url=provider.base_url, store=store)
-            with Library(tmp_path / machine, settings=settings, embedder=HashingEmbedder()) as library:
-                assert library.add_text(TEXT, filename="a.txt", collection=machine).chunks == 3
-        assert len(provider.requests) == 1

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from footnotes.embed import Matrix
 from footnotes.errors import ProviderUnavailable
 from footnotes.library import Library
 from footnotes.testing.embedder import HashingEmbedder
@@ -27,7 +28,7 @@ class AwayEmbedder(HashingEmbedder):
 
     is_away = False
 
-    def embed(self, texts: Sequence[str], *, role: Role) -> Matrix:
+    def embed(self, texts: Sequence[str], *, role: Role) -> NDArray[np.float32]:
         if self.is_away:
             raise ProviderUnavailable("the embedder does not answer")
         return super().embed(texts, role=role)

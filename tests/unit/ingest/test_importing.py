@@ -6,13 +6,12 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 from command_line import run
 from footnotes.errors import DimensionMismatch, OptionError
-from footnotes.ingest.importing import importer
-from footnotes.ingest.work import Progress
 from footnotes.library import Library
 from importing import PAGES, json_file, records, with_vectors
 from libraries import quick_library
@@ -125,8 +124,8 @@ def test_overlapping_neighbours_stay_as_they_are(library: Library, tmp_path: Pat
 def test_a_document_larger_than_a_batch_is_written_piece_by_piece(
     library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importer, "BATCH_CHUNKS", 7)
-    monkeypatch.setattr(importer, "PART_CHARACTERS", 100)
+    monkeypatch.setattr("footnotes.ingest.importing.importer.BATCH_CHUNKS", 7)
+    monkeypatch.setattr("footnotes.ingest.importing.importer.PART_CHARACTERS", 100)
     pages = {f"{name}.pdf": [f"Rule {name} {number} of the book." for number in range(40)] for name in ("a", "b")}
     done = library.import_from(json_file(tmp_path, with_vectors(records(pages))))
     assert (done.added, done.chunks, done.vectors.taken_over) == (2, 80, 80)
@@ -140,12 +139,12 @@ def test_a_document_larger_than_a_batch_is_written_piece_by_piece(
 def test_an_import_that_was_stopped_is_gone_on_with(
     opened: Opened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: str
 ) -> None:
-    monkeypatch.setattr(importer, "BATCH_CHUNKS", 4)
+    monkeypatch.setattr("footnotes.ingest.importing.importer.BATCH_CHUNKS", 4)
     pages = {f"{number}.pdf": [f"Rule {number} {page}." for page in range(3)] for number in range(8)}
     source = json_file(tmp_path, records(pages))
     seen = 0
 
-    def stop(progress: Progress) -> None:
+    def stop(progress: Any) -> None:
         nonlocal seen
         seen += progress.stage == stage
         if seen == (5 if stage == "indexing" else 1):
@@ -168,21 +167,14 @@ def test_an_import_that_was_stopped_is_gone_on_with(
 def test_a_break_in_the_middle_of_a_document_leaves_no_half_of_it(
     opened: Opened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importer, "BATCH_CHUNKS", 5)
-    monkeypatch.setattr(importer, "PART_CHARACTERS", 60)
+    monkeypatch.setattr("footnotes.ingest.importing.importer.BATCH_CHUNKS", 5)
+    monkeypatch.setattr("footnotes.ingest.importing.importer.PART_CHARACTERS", 60)
     pages = {"a.pdf": [f"Rule {page} of a long book." for page in range(40)]}
-    source, saved = json_file(tmp_path, records(pages)), importer.group_records
-
-    def broken(*arguments: Any) -> Iterator[Any]:
-        for number, part in enumerate(saved(*arguments)):
-            if number == 6:
-                raise KeyboardInterrupt
-            yield part
-
-    with opened() as library, monkeypatch.context() as patch:
-        patch.setattr(importer, "group_records", broken)
-        with pytest.raises(KeyboardInterrupt):
-            library.import_from(source)
+    source = json_file(tmp_path, records(pages))
+    stopped_at_the_sixth = [*(None for _ in range(5)), KeyboardInterrupt]
+    broken = patch("footnotes.text.sketch.Sketcher.add", side_effect=stopped_at_the_sixth)
+    with opened() as library, broken, pytest.raises(KeyboardInterrupt):
+        library.import_from(source)
     with opened() as library:
         assert library.search("Rule", mode="lexical").hits == ()
         done = library.import_from(source)

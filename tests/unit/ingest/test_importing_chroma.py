@@ -12,7 +12,6 @@ import pytest
 
 from chroma import ChromaServer
 from footnotes.errors import ImportFormatError, IndexUnavailable, SourceUnreadable
-from footnotes.ingest.importing import chroma as reader
 from footnotes.library import Library
 from importing import embedded, records, texts_of
 
@@ -58,7 +57,7 @@ def client(tmp_path: Path) -> Iterator[Any]:
 def test_a_folder_is_taken_over_with_its_vectors(
     library: Library, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reader, "PAGE", 2)
+    monkeypatch.setattr("footnotes.ingest.importing.chroma.PAGE", 2)
     fill(client, "docs", records())
     source = f"chroma:{tmp_path / 'chroma'}#docs"
     done = library.import_from(source)
@@ -139,7 +138,7 @@ def test_a_server(
     chroma_server: ChromaServer,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(reader, "PAGE", 2)
+    monkeypatch.setattr("footnotes.ingest.importing.chroma.PAGE", 2)
     name = f"docs-{uuid.uuid4().hex}"
     fill_server(chroma_server, name)
     done = library.import_from(f"{chroma_server.address}/{name}")

@@ -12,10 +12,7 @@ from typing import Any
 import pytest
 
 from footnotes.errors import IndexRefused, IndexUnavailable, OptionError, SourceUnreadable
-from footnotes.ingest.importing import qdrant as reader
-from footnotes.ingest.importing.addresses import key_for, parse_address
 from footnotes.library import Library
-from footnotes.settings import settings_from
 from importing import embedded, records, texts_of
 from libraries import quick_library
 from qdrant import QdrantServer, running
@@ -57,7 +54,7 @@ def test_a_collection_of_langchain(
     client: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(reader, "PAGE", 2)
+    monkeypatch.setattr("footnotes.ingest.importing.qdrant.PAGE", 2)
     name = filled(client, records(), embedded(texts_of(records())))
     source = f"{qdrant_server.address}/{name}"
     done = library.import_from(source)
@@ -130,22 +127,6 @@ def test_a_key_is_wanted_sent_and_never_shown(tmp_path: Path) -> None:
                 assert "import_api_key" in caught.value.remedy and (wrong or "x-x") not in caught.value.message
         with quick_library(tmp_path / "library", import_api_key=key) as library:
             assert library.import_from(source).added == 2
-
-
-def test_the_key_of_the_librarys_own_database_goes_to_that_alone() -> None:
-    settings = settings_from({"index": "qdrant+https://vectors.example:6333/notes", "index_api_key": "own"})
-    assert key_for(parse_address("qdrant+https://vectors.example/old"), settings) == "own"
-    for other in (
-        "qdrant://vectors.example/old",
-        "qdrant+https://other.example/old",
-        "chroma+https://vectors.example:6333/o",
-    ):
-        assert key_for(parse_address(other), settings) == ""
-    named = settings_from({"index": "chroma:folder", "index_api_key": "own", "import_api_key": "theirs"})
-    assert key_for(parse_address("qdrant://anywhere/old"), named) == "theirs"
-    for address in ("qdrant://user:key@host/c", "qdrant://host/c?api_key=k", "chroma://host/c?Auth-Token=k"):
-        with pytest.raises(OptionError, match="must not contain a key"):
-            parse_address(address)
 
 
 def test_collections_and_servers_that_are_not_there(

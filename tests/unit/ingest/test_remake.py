@@ -9,7 +9,6 @@ import pytest
 
 from footnotes.errors import NotFound
 from footnotes.library import Library
-from footnotes.parse.html import HtmlParser
 from footnotes.settings import load
 
 TEXT = "The bridge was built in 1974.\n\nThe tower was built in 1889.\n\nThe tunnel was built in 1994."
@@ -34,28 +33,6 @@ def test_only_documents_of_another_chunker_are_made_again(tmp_path: Path, keep: 
         assert library.text(before.id) == TEXT
         (hit,) = library.search("When was the tower built?", limit=1).hits
         assert hit.text == "The tower was built in 1889." and library.verify().ok
-
-
-def test_a_document_of_an_older_parser_is_parsed_again_from_the_file_it_was_added_from(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    page, gone, changed = (tmp_path / f"{name}.html" for name in ("page", "gone", "changed"))
-    for file in (page, gone, changed):
-        file.write_text(f"<h1>{file.stem}</h1><p>The bridge of {file.stem} was built in 1974.</p>")
-    with Library(tmp_path / "library", settings=load(tmp_path / "library", embedder="hashing")) as library:
-        monkeypatch.setattr(HtmlParser, "version", HtmlParser.version - 1)
-        library.add(page, gone, changed)
-        monkeypatch.undo()
-        gone.unlink()
-        changed.write_text("<p>Something else.</p>")
-        assert library.count_outdated() == 3
-        assert library.reindex(outdated=True)["documents"] == 0 and library.count_outdated() == 3
-        done = library.reindex(outdated=True, from_files=True)
-        assert done["documents"] == 1 and [one.filename for one in library.outdated()] == ["gone.html", "changed.html"]
-        assert library.reindex(outdated=True, from_files=True)["documents"] == 0
-        assert len(library.documents()) == 3 and library.verify().ok
-        (again,) = (one for one in library.documents() if one.filename == "page.html")
-        assert again.version == 2 and "built in 1974" in library.text(again.id)
 
 
 def test_a_document_that_is_not_there_cannot_be_made_again(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import time
@@ -14,7 +15,6 @@ from typing import Any
 import pytest
 
 from footnotes.errors import SourceUnreadable, SyncRefused
-from footnotes.ingest import plan as planning
 from footnotes.library import Library
 from footnotes.settings import settings_from
 from footnotes.testing.embedder import HashingEmbedder
@@ -250,7 +250,7 @@ def test_a_changed_file_that_cannot_be_parsed_keeps_what_was_served(library: Lib
 
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files written a moment ago count as at rest."""
-    monkeypatch.setattr(planning, "SETTLING_NS", -(10**12))
+    monkeypatch.setattr("footnotes.ingest.plan.SETTLING_NS", -(10**12))
 
 
 def test_an_unchanged_file_is_not_read(library: Library, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -273,18 +273,19 @@ def test_an_edit_of_the_same_size_and_time_is_seen(
     assert counted(library, folder) == {"changed": 1, "unchanged": 4}
 
 
-def test_a_file_written_a_moment_before_it_was_read_is_looked_at_again(library: Library, folder: Path) -> None:
+def test_a_file_written_a_moment_before_it_was_read_is_looked_at_again(
+    library: Library, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A clock of the disk may be coarse: an edit right after the sync may leave no other sign than the bytes."""
     library.sync(folder)
     seen: list[Path] = []
-    import footnotes.ingest.sync as module
 
-    original = module.hash_file
-    module.hash_file = lambda path, most: (seen.append(path), original(path, most))[1]  # type: ignore[assignment]
-    try:
-        library.sync(folder)
-    finally:
-        module.hash_file = original  # type: ignore[assignment]
+    def read(path: Path, most: int) -> tuple[str, int]:
+        seen.append(path)
+        return hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_size
+
+    monkeypatch.setattr("footnotes.ingest.sync.hash_file", read)
+    library.sync(folder)
     assert len(seen) == 5
 
 

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from footnotes.errors import ImportFormatError, SourceUnreadable
+from footnotes.errors import DimensionMismatch, ImportFormatError, SourceUnreadable
 from footnotes.library import Library
+from footnotes.testing.embedder import HashingEmbedder
+from libraries import HANDBOOK, TRAVEL, quick_library
 
 HEADER = '{"type": "footnotes-export", "version": 1}\n'
 
@@ -41,8 +43,6 @@ def test_a_damaged_line_at_the_end_is_found_before_anything_is_taken_in(filled: 
     broken["parts"][0]["end"] += 5
     lines[documents[-1]] = json.dumps(broken)
     (tmp_path / "broken.jsonl").write_text("\n".join(lines) + "\n")
-    from libraries import quick_library
-
     with quick_library(tmp_path / "other") as other:
         with pytest.raises(ImportFormatError, match=f"line {documents[-1] + 1}"):
             other.import_(tmp_path / "broken.jsonl")
@@ -70,3 +70,24 @@ def test_one_collection_can_be_exported_and_imported_under_another_name(library:
     assert library.export(tmp_path / "fruit.jsonl", collection="fruit")["documents"] == 1
     assert library.import_(tmp_path / "fruit.jsonl", collection="copy").added == 1
     assert sorted(document.collection for document in library.documents()) == ["copy", "fruit", "roots"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [HashingEmbedder(max_tokens=128), HashingEmbedder(dimensions=32)],
+    ids=["of the same dimensions", "of other dimensions"],
+)
+def test_an_import_with_another_embedder_is_refused_and_harms_nothing(tmp_path: Path, other: HashingEmbedder) -> None:
+    with Library(tmp_path / "source", embedder=other) as source:
+        source.add_text(HANDBOOK, filename="handbook.md")
+        source.export(tmp_path / "out.jsonl")
+    with quick_library(tmp_path / "target") as target:
+        target.add_text(TRAVEL, filename="travel.md")
+    with Library(tmp_path / "target", embedder=other) as target:
+        with pytest.raises(DimensionMismatch, match=r"the library's vectors are from hashing:64 \(64 dimensions\)"):
+            target.import_(tmp_path / "out.jsonl")
+        assert [document.filename for document in target.documents()] == ["travel.md"]
+    with quick_library(tmp_path / "target") as target:
+        assert target.import_(tmp_path / "out.jsonl").added == 1
+        assert target.search("days of paid leave").hits[0].filename == "handbook.md"
+        assert target.verify(repair=True).problems == []

@@ -7,7 +7,6 @@ import json
 import pytest
 
 from footnotes.errors import EmptyDocument
-from footnotes.parse.sniff import sniff
 from format_samples import NEEDLE, OTHER, SAMPLES, sample
 
 
@@ -193,9 +192,3 @@ def test_nul_in_text_formats_is_replaced(parse, name: str) -> None:
     spoiled = sample(name).replace(b"notice period", b"notice\x00period")
     parsed = parse(name, spoiled)
     assert "\x00" not in parsed.text
-
-
-def test_a_model_tells_what_neither_bytes_nor_name_do(tmp_path) -> None:
-    path = tmp_path / "data"
-    path.write_bytes(b"name,days,place\n" + b"Anna,30,Rome\nBen,28,Paris\n" * 20)
-    assert sniff(path, "data").mime == "text/csv"

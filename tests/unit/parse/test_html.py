@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
-
-from footnotes.parse.builder import Builder
-from footnotes.parse.html import HtmlReader, read_html
 
 PAGE = "<html><head><title>T</title></head><body>{}</body></html>"
 
@@ -99,24 +95,3 @@ def test_a_term_with_blocks_in_it_is_read(parse: Any, inner: str) -> None:
 def test_the_title_is_no_part_of_the_first_block(parse: Any) -> None:
     page = b"<title>A long title of a page</title><p><a href='/'>Home</a></p><h1>Lamps</h1><p>They glow.</p>"
     assert parse("a.html", page).text == "Lamps\n\nThey glow."
-
-
-@pytest.mark.parametrize(
-    ("before", "piece", "after"),
-    [
-        ("<ul><li>x", " <div> </div>", ""),
-        ("", "<br><div>", ""),
-        ("<ul>", "<li><p> </p><p>", ""),
-        ("", "<ul><li>", ""),
-        ("<dl><dt>a<dt>", "¶", "x<dd>y"),
-        ("<p>", "¶", "x"),
-        ("<dl><dt>" + "x" * 50_000, "<dt>", ""),
-        ("<div class=nav>", "<div></div><br>", ""),
-        ("<div class=nav><div>", "<i>", "<b></b>" * 20_000),
-        ("<svg>", "<i>", "<b></b>" * 20_000),
-    ],
-)
-def test_any_tags_are_read_in_linear_time(before: str, piece: str, after: str) -> None:
-    began = time.process_time()
-    list(read_html(iter([before + piece * 20_000 + after]), HtmlReader(Builder())))
-    assert time.process_time() - began < 8  # tens of seconds where each tag is compared with all before it

@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from footnotes.parse import PART_CHARACTERS
-
 SAMPLE = """---
 title: The *Guide*
 tags: [a, b]
@@ -81,17 +79,6 @@ def test_odd_front_matter_stays_text(parse, matter: str) -> None:
     assert parsed.report.title == "Title"
     assert set(parsed.report.metadata) == {"encoding"}
     assert parsed.paths[-1][-1] == "Title"
-
-
-def test_a_large_file_is_cut_between_blocks(parse) -> None:
-    section = "## Section\n\n" + "word " * 300 + "\n\n```\ncode line\n\nmore code\n```\n\n"
-    text = "# Top\n\n" + section * 500
-    parsed = parse("a.md", text.encode())
-    assert parsed.text == text
-    assert len(parsed.parts) > 3
-    assert sum(block.kind == "code" for block in parsed.blocks) == 500
-    assert all(block.headings[0] == "Top" for block in parsed.blocks)
-    assert all(len(part.text) < PART_CHARACTERS * 2.6 for part in parsed.parts)
 
 
 def test_a_code_block_larger_than_a_part_stays_code(parse) -> None:

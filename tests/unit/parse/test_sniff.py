@@ -61,3 +61,9 @@ def test_nothing_is_empty(sniffed, content: bytes) -> None:
 def test_a_missing_file_is_unreadable(tmp_path: Path) -> None:
     with pytest.raises(SourceUnreadable):
         sniff(tmp_path / "none", "none")
+
+
+def test_a_model_tells_what_neither_bytes_nor_name_do(tmp_path) -> None:
+    path = tmp_path / "data"
+    path.write_bytes(b"name,days,place\n" + b"Anna,30,Rome\nBen,28,Paris\n" * 20)
+    assert sniff(path, "data").mime == "text/csv"

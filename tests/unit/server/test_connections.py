@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from footnotes.server.protocol import most_connections
-from footnotes.settings import load
 from serving import Running, serving
 
 HOST = b"Host: 127.0.0.1\r\n"
@@ -178,19 +176,6 @@ def test_a_client_that_reads_nothing_is_dropped(tmp_path: Path) -> None:
             client.sendall(f"GET /v1/documents/{document}/content HTTP/1.1\r\n".encode() + HOST + b"\r\n")
             assert client.recv(100).startswith(b"HTTP/1.1 200")
             eventually_open(running, 0)
-
-
-@pytest.mark.parametrize(
-    ("settings", "descriptors", "expected"),
-    [
-        ({}, 65_536, (4_096, 2_048)),
-        ({}, 256, (192, 96)),
-        ({"serve_connections": 0}, 1_024, (768, 2_048)),
-        ({"serve_address_connections": 0}, 256, (192, 0)),
-    ],
-)
-def test_files_can_still_be_opened(settings: dict[str, int], descriptors: int, expected: tuple[int, int]) -> None:
-    assert most_connections(load(None, **settings), descriptors) == expected
 
 
 def eventually_open(running: Running, count: int) -> None:

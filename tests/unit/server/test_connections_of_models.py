@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from footnotes.answer.models import connect
 from footnotes.cli import main
 from footnotes.testing.provider import ScriptedProvider, hangs, says
 from libraries import HANDBOOK
@@ -173,18 +172,6 @@ def test_other_tenants_reach_nothing_inside_the_network(tmp_path: Path, provider
         assert reader.get(PATH).json()["may_connect"] is False
 
 
-def test_a_name_that_turns_inward_is_not_dialled(provider: ScriptedProvider) -> None:
-    """The address that is dialled is the one that was looked at: checked again when the connection is made."""
-    from footnotes.errors import ProviderRefused
-    from footnotes.settings import load
-
-    connection = connect.Connection("compatible", "small-chat", provider.base_url, key=KEY, public=True)
-    endpoint = connect._endpoint(connection, load(None), quoted=True)
-    with pytest.raises(ProviderRefused, match="in a private network"):
-        connect.Remote(endpoint).get("models")
-    assert provider.requests == []
-
-
 def test_a_server_may_forbid_it(tmp_path: Path, provider: ScriptedProvider) -> None:
     with serving(tmp_path / "library", serve_models=False) as server:
         assert server.client.get(PATH).json()["may_connect"] is False
@@ -198,7 +185,10 @@ def test_servers_of_this_machine_are_found(
 ) -> None:
     provider.key = ""
     port = int(provider.base_url.rpartition(":")[2])
-    monkeypatch.setattr(connect, "USUAL_PLACES", (("LM Studio", "compatible", port), ("llama.cpp", "compatible", 9)))
+    monkeypatch.setattr(
+        "footnotes.answer.models.connect.USUAL_PLACES",
+        (("LM Studio", "compatible", port), ("llama.cpp", "compatible", 9)),
+    )
     (found,) = server.client.get(f"{PATH}/found").json()["servers"]
     assert (found["name"], found["models"]) == ("LM Studio", ["large-chat", "small-chat"])
     connected = server.client.post(
@@ -211,7 +201,7 @@ def test_a_model_that_never_answers_is_given_up(
     server: Running, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     provider.default = hangs()
-    monkeypatch.setattr(connect, "TEST_SECONDS", 0.5)
+    monkeypatch.setattr("footnotes.answer.models.connect.TEST_SECONDS", 0.5)
     tried = server.client.post(f"{PATH}/test", json=body(provider)).json()
     assert tried["error"]["code"] == "provider_timeout"
 

@@ -12,8 +12,6 @@ import pytest
 from click.testing import CliRunner
 
 from footnotes.cli import main
-from footnotes.evaluate.golden import read_golden, write_golden
-from footnotes.evaluate.ratings import questions_of_ratings
 from footnotes.testing.provider import ScriptedProvider, pauses
 from libraries import HANDBOOK, TRAVEL
 from postgres import PostgresServer
@@ -272,22 +270,6 @@ def test_two_servers_of_one_database_know_the_same_conversations(postgres: Postg
         assert whole(other, conversation)["turns"][0]["state"] == "forgotten"
         assert other.client.delete(f"/v1/conversations/{conversation}").status_code == 200
         assert one.client.get("/v1/conversations").json()["conversations"] == []
-
-
-def test_judged_answers_become_a_golden_set(filled: Running, tmp_path: Path) -> None:
-    conversation, turn = begin(filled)
-    filled.client.put(f"/v1/conversations/{conversation}/turns/1/rating", json={"rating": "up"})
-    other, _ = begin(filled, "Who may travel first class?")
-    filled.client.put(f"/v1/conversations/{other}/turns/1/rating", json={"rating": "down", "reason": "no"})
-    library = filled.app.state.tenants.borrow("local")
-    try:
-        write_golden(tmp_path / "golden.jsonl", questions_of_ratings(library))
-    finally:
-        filled.app.state.tenants.release("local")
-    good, bad = read_golden(tmp_path / "golden.jsonl")
-    assert (good.text, list(good.documents), good.answer) == (NOTICE, ["handbook.md"], turn["text"])
-    assert good.passages == tuple(dict.fromkeys(one["quote"] for one in turn["answer"]["citations"]))
-    assert bad.id.startswith("down-") and not bad.documents
 
 
 def test_a_backup_has_the_conversations(filled: Running, tmp_path: Path) -> None:

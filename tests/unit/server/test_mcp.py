@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sys
 from pathlib import Path
@@ -15,11 +14,8 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import PromptReference
 
-from footnotes.errors import Forbidden, OptionError
-from footnotes.library import Library
-from footnotes.server.mcp import PAGE, PROMPTS, list_documents
-from footnotes.server.tools import TOOLS, ToolContext, call_tool
-from libraries import HANDBOOK, quick_library
+from footnotes.server.tools import TOOLS
+from libraries import HANDBOOK
 from serving import Running, serving
 
 
@@ -113,28 +109,6 @@ def test_a_search_is_fused_as_it_is_asked_for(server: Running) -> None:
     assert scores["fused"] == pytest.approx(0.5 / (10 + lexical) + 2 / (10 + dense))
 
 
-def test_tools_in_process(filled: Library) -> None:
-    context = ToolContext(filled)
-    found = call_tool("search_documents", {"query": "hotel", "limit": 1}, context)
-    assert isinstance(found, dict) and found["hits"][0]["filename"] == "travel.txt"
-    for name, arguments in (
-        ("nothing", {}),
-        ("ask", {}),
-        ("ask", {"question": 3}),
-        ("ask", {"question": "a", "unknown": 1}),
-        ("search_documents", {"query": "a", "limit": 0}),
-        ("search_documents", {"query": "a", "limit": True}),
-        ("search_documents", {"query": "a", "fusion": "magic"}),
-        ("search_documents", {"query": "a", "fusion": "rrf", "weights": [1]}),
-        ("search_documents", {"query": "a", "fusion": "rrf", "weights": [1, "2"]}),
-    ):
-        with pytest.raises(OptionError):
-            call_tool(name, arguments, context)
-    with pytest.raises(Forbidden):
-        call_tool("delete_document", {"document_id": "x"}, ToolContext(filled, scopes=frozenset(("read",))))
-    assert all(json.dumps(tool.input_schema) for tool in TOOLS.values())
-
-
 async def offered(client: Client) -> None:
     """Documents as resources, prompts, and progress while an answer is made."""
     made = await said(client, "index_document", filename="handbook.md", content=HANDBOOK)
@@ -151,7 +125,7 @@ async def offered(client: Client) -> None:
         with pytest.raises(MCPError):
             await client.read_resource(wrong)
     prompts = (await client.list_prompts()).prompts
-    assert {one.name for one in prompts} == set(PROMPTS)
+    assert {one.name for one in prompts} == {"answer_with_footnotes", "compare_documents", "summarize_document"}
     written = await client.get_prompt("answer_with_footnotes", {"question": "How long is {collection} notice?"})
     assert "How long is {collection} notice?" in written.messages[0].content.text
     with pytest.raises(MCPError, match="needs question"):
@@ -184,16 +158,6 @@ def test_resources_prompts_and_progress_over_standard_input_and_output(tmp_path:
             await offered(client)
 
     asyncio.run(run())
-
-
-def test_many_documents_are_listed_page_by_page(tmp_path: Path) -> None:
-    with quick_library(tmp_path / "library") as library:
-        library.add_texts([f"Text number {number}." for number in range(PAGE + 2)])
-        first = list_documents(library, None)
-        rest = list_documents(library, first.next_cursor)
-        assert (len(first.resources), len(rest.resources), rest.next_cursor) == (PAGE, 2, None)
-        with pytest.raises(MCPError):
-            list_documents(library, "x")
 
 
 def test_arguments_are_completed_from_the_caller_s_own_library(tmp_path: Path) -> None:

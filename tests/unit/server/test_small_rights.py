@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import signal
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
-import httpx
 import pytest
 
-from footnotes.parse.pdf_pages import PagePicture
-from footnotes.server.threads import DRAW_THREADS
 from footnotes.testing.provider import ScriptedProvider, hangs, status
 from serving import Running, serving
 from starting import started
@@ -56,26 +51,6 @@ def test_what_a_provider_said_stays_in_the_server(tmp_path: Path) -> None:
             answer = running.client.post("/v1/ask", json={"question": "Where do storks winter?"})
             assert answer.status_code >= 400 and provider.requests
             assert "403" in answer.json()["error"]["message"] and said not in answer.text
-
-
-def test_so_many_pages_are_drawn_at_once(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    document = server.add("a.txt", "Storks winter in Africa.")
-    guard, drawn = threading.Lock(), {"now": 0, "most": 0}
-
-    def draw(*_: Any, **__: Any) -> PagePicture:
-        with guard:
-            drawn["now"] += 1
-            drawn["most"] = max(drawn["most"], drawn["now"])
-        time.sleep(0.1)
-        with guard:
-            drawn["now"] -= 1
-        return PagePicture(b"", 1, 1, [])
-
-    monkeypatch.setattr("footnotes.server.routes.documents.draw_highlights", draw)
-    address = f"{server.address}/v1/documents/{document}/pages/1"
-    with ThreadPoolExecutor(16) as pool:
-        answers = list(pool.map(lambda _: httpx.get(address, timeout=30, trust_env=False).status_code, range(16)))
-    assert set(answers) == {200} and drawn["most"] == DRAW_THREADS
 
 
 @pytest.mark.parametrize("path", ["/v1/documents", "/v1/collections", "/healthz", "/v1/jobs", "/v1/models/footnotes"])

@@ -14,7 +14,6 @@ from typing import Any
 import httpx
 import pytest
 
-from footnotes.server import state
 from postgres import PostgresServer
 from serving import Running, serving, settled
 from source_files import ObsidianPlace, message
@@ -26,7 +25,7 @@ SECRET = "s3cret-nobody-may-see"
 
 @pytest.fixture(autouse=True)
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr("footnotes.server.state.LOOK_SECONDS", 0.05)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -53,11 +53,11 @@ def test_blocks_survive_being_packed(blocks: tuple[Block, ...]) -> None:
 
 
 def test_the_schema_is_what_the_migrations_make(library: Library) -> None:
-    from footnotes.store.sqlite.sql import migrations
+    from footnotes.store.statements import migrations
 
     plain = apsw.Connection(":memory:")
-    for _, script in migrations():
+    for _, script in migrations("footnotes.store.sqlite"):
         plain.execute(script)
     statement = "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name"
     assert list(library._store.database.reader.execute(statement)) == list(plain.execute(statement))
-    assert library._store.database.reader.pragma("user_version") == migrations()[-1][0]
+    assert library._store.database.reader.pragma("user_version") == migrations("footnotes.store.sqlite")[-1][0]

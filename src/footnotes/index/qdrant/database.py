@@ -275,7 +275,7 @@ class Points:
 
     def pages(self, condition: models.Filter, size: int = PAGE) -> Iterator[list[str]]:
         """Yield the ids of all points that match the filter, page by page."""
-        offset: Any = None
+        offset: object = None
         while True:
             start = offset
             found, offset = self.calls.write(

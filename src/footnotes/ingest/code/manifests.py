@@ -36,7 +36,7 @@ def _package_entries(read: dict[str, Any]) -> Iterator[str]:
     yield from (f"script:{name}" for name in _table(read, "scripts"))
 
 
-def _pyproject_entries(read: dict[str, Any]) -> Iterator[str]:
+def _pyproject_entries(read: dict[str, object]) -> Iterator[str]:
     poetry = _table(_table(read, "tool"), "poetry")
     for table in (_table(read, "project"), poetry):
         for key in ("scripts", "gui-scripts"):

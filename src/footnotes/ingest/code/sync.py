@@ -210,6 +210,6 @@ class RepositorySync(FolderSync):
 
     def _fingerprint(self) -> str:
         """Return the fingerprint of the layers and metadata: a change updates the metadata of all files."""
-        metadata: Any = None if callable(self._target.metadata) else self._target.metadata
+        metadata: object = None if callable(self._target.metadata) else self._target.metadata
         described = json.dumps([_VERSION, self._name, list(self._layers.items()), metadata], default=str)
         return hashlib.blake2b(described.encode("utf-8", "replace"), digest_size=16).hexdigest()

@@ -193,7 +193,7 @@ class Importer:
             self._buffer(draft, group)
             if self._batch.is_full and group.part.end < outline.characters:
                 self._flush(generation, unfinished=draft)
-                if draft.elsewhere is not None:
+                if draft.claimed_pk is not None:
                     return
         draft.sketch = sketcher.sketch()
         draft.publication = Publication(
@@ -272,7 +272,7 @@ class Importer:
         for draft in batch.drafts:
             self._check_saved(draft)
         self._store.publish(self._user_id, generation)
-        if unfinished is not None and unfinished.elsewhere is None:
+        if unfinished is not None and unfinished.claimed_pk is None:
             self._batch.add(unfinished)
 
     def _save_vectors(self, generation: Generation, batch: _Batch) -> None:
@@ -291,8 +291,8 @@ class Importer:
     def _check_saved(self, draft: Draft) -> None:
         if draft.refused is not None:
             raise StoreLocked(draft.refused.message, remedy=draft.refused.remedy)
-        if draft.elsewhere is not None:
-            self._store.documents.wait_for_publish(self._user_id, draft.elsewhere)
+        if draft.claimed_pk is not None:
+            self._store.documents.wait_for_publish(self._user_id, draft.claimed_pk)
             row = self._store.documents.find_by_hash(self._user_id, draft.collection, draft.file_hash)
             if row is None or row.current is None:
                 raise StoreLocked(f"another writer gave up {draft.filename}", remedy="Run the same import again.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypedDict
+from typing import Protocol, TypedDict
 
 from footnotes.ingest.work import OnProgress
 
@@ -14,9 +14,9 @@ class SourceRecord:
     """One record of a source. `text` is set if the source stores texts separately."""
 
     id: str
-    payload: Mapping[str, Any]
+    payload: Mapping[str, object]
     text: str | None = None
-    vector: Sequence[Any] | None = None
+    vector: Sequence[object] | None = None
 
 
 class Reader(Protocol):

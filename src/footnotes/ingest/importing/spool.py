@@ -17,6 +17,7 @@ from typing import Any
 from footnotes.errors import StoreFull, StoreUnavailable
 from footnotes.ingest.importing.fields import Order
 from footnotes.store.statements import load_queries
+from footnotes.types import JsonValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class SpooledDocument:
 class SpooledRecord:
     id: str
     text: str
-    metadata: dict[str, Any]
+    metadata: dict[str, JsonValue]
     packed: str
     tokens: int
     page: int | None

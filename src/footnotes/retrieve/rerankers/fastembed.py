@@ -38,7 +38,7 @@ def make(model: str, parts: Any) -> Reranker:
 
 
 class _FastEmbed(ABC):
-    kind: Any
+    kind: object
 
     def __init__(self, model: str, cache: str, threads: int) -> None:
         self._model, self._cache, self._threads = model, cache, threads

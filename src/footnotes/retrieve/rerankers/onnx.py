@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +13,10 @@ from footnotes.embed.hub import find_weights
 from footnotes.errors import ConfigError, EmbedderUnavailable, ModelDamaged, ProviderTimeout
 from footnotes.remote.deadline import Deadline
 from footnotes.types import Hit
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+    from tokenizers import Tokenizer
 
 MAX_TOKENS = 512
 QUESTION_CHARACTERS = 1_000
@@ -59,7 +63,7 @@ class OnnxReranker:
         return [float(row[-1] - row[0]) if len(row) > 1 else float(row[0]) for row in logits]
 
     @cached_property
-    def _tokenizer(self) -> Any:
+    def _tokenizer(self) -> Tokenizer:
         from tokenizers import Tokenizer
 
         tokenizer = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
@@ -68,7 +72,7 @@ class OnnxReranker:
         return tokenizer
 
     @cached_property
-    def _session(self) -> Any:
+    def _session(self) -> InferenceSession:
         import onnxruntime
 
         options = onnxruntime.SessionOptions()

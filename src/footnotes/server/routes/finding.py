@@ -115,7 +115,9 @@ async def charge_reranker(state: ServerState, caller: Caller, wanted: str | None
     return reranker
 
 
-def answer_events(state: ServerState, tenant: str, library: Library, question: str, **options: Any) -> Iterator[Event]:
+def answer_events(
+    state: ServerState, tenant: str, library: Library, question: str, **options: object
+) -> Iterator[Event]:
     """Answer a question as events, counted in the metrics. A failed answer is not counted against the month's."""
     return _count_events(state, tenant, library, question, KEY.get(), options)
 

@@ -73,13 +73,13 @@ class ChatBody(Lenient):
     max_tokens: int | None = Field(None, ge=1, le=100_000)
     max_completion_tokens: int | None = Field(None, ge=1, le=100_000)
 
-    def to_question(self) -> tuple[str, dict[str, Any]]:
+    def to_question(self) -> tuple[str, dict[str, object]]:
         """The question (the last turn) and the options of `Library.ask`, with the turns before as history."""
         turns = [turn for turn in self.messages if turn.role in ("user", "assistant")]
         if not turns or turns[-1].role != "user":
             raise RequestInvalid("the last message must be the user's")
         history = [(turn.role, turn.text()) for turn in turns[:-1] if turn.text().strip()]
-        given: dict[str, Any] = {
+        given: dict[str, object] = {
             "temperature": self.temperature,
             "max_tokens": self.max_completion_tokens or self.max_tokens,
         }
@@ -143,10 +143,10 @@ def _usage(answer: Answer) -> r.OpenAIUsage:
     return r.OpenAIUsage(answer.usage.prompt_tokens, answer.usage.completion_tokens)
 
 
-def _pieces(events: Iterator[Event], head: dict[str, Any], wants_usage: bool) -> Iterator[str]:
+def _pieces(events: Iterator[Event], head: dict[str, object], wants_usage: bool) -> Iterator[str]:
     """Yield chunks of the dialect: words as they come, marks after their sentences, footnotes at the end."""
 
-    def chunk(delta: dict[str, Any], reason: str | None = None, **more: Any) -> str:
+    def chunk(delta: dict[str, object], reason: str | None = None, **more: object) -> str:
         choice = {"index": 0, "delta": delta, "finish_reason": reason, "logprobs": None}
         return f"data: {dump_json({**head, 'object': 'chat.completion.chunk', 'choices': [choice], **more})}\n\n"
 
@@ -224,7 +224,7 @@ async def embeddings(body: EmbeddingBody, library: ReadLibrary, state: State) ->
         raise RequestInvalid(f"each input must have between 1 and {longest:,} characters")
     embedder = await state.pools.short.run(library.embedder)
     size = library.settings.embed_batch
-    vectors: list[Any] = []
+    vectors: list[object] = []
     for start in range(0, len(texts), size):  # batch by batch: requests of others come between
         some = texts[start : start + size]
         vectors += list(await state.pools.embed.run(embed_all, embedder, some, role=body.input_type, batch=size))
@@ -238,5 +238,5 @@ def _embedding_reply(body: EmbeddingBody, texts: list[str], vectors: list[Any], 
     return SafeJson(r.Embeddings(rows, name, r.EmbeddingUsage(tokens, tokens)))
 
 
-def _encode_vector(vector: Any) -> str:
+def _encode_vector(vector: object) -> str:
     return base64.b64encode(np.ascontiguousarray(vector, dtype="<f4").tobytes()).decode("ascii")

@@ -37,7 +37,7 @@ class IndexBody(Body):
     chunk_overlap: int | None = Field(None, ge=0, le=4_096, description="Tokens that rule_based chunks share.")
     collection: Name | None = None
 
-    def chunking(self) -> dict[str, Any]:
+    def chunking(self) -> dict[str, object]:
         """The chunker, and those of its options that were given."""
         if self.method is None and self.chunk_size is None and self.chunk_overlap is None:
             return {}
@@ -212,7 +212,7 @@ async def subject_reindex(
     return r.SubjectReindexed(True, len(await state.pools.short.run(library.documents, collection=subject)))
 
 
-async def _reindex_and_wait(request: Request, state: ServerState, tenant: str, options: Mapping[str, Any]) -> int:
+async def _reindex_and_wait(request: Request, state: ServerState, tenant: str, options: Mapping[str, object]) -> int:
     """Reindex documents, wait, and return how many there were."""
     job = await state.pools.short.run(state.intake.accept_reindex, tenant, options)
     done = await wait_for_job(state, job, request)

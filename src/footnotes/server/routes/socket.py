@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 from fastapi import APIRouter, WebSocket
 from starlette.websockets import WebSocketDisconnect
@@ -94,7 +93,7 @@ async def _converse(websocket: WebSocket, state: ServerState, caller: Caller, re
 
 
 async def _answer(
-    websocket: WebSocket, state: ServerState, caller: Caller, message: dict[str, Any], request_id: str
+    websocket: WebSocket, state: ServerState, caller: Caller, message: dict[str, object], request_id: str
 ) -> None:
     mark = {"id": message["id"]} if "id" in message else {}
     try:
@@ -117,7 +116,7 @@ async def _answer(
             await websocket.close(1008)
 
 
-async def _receive(websocket: WebSocket) -> dict[str, Any]:
+async def _receive(websocket: WebSocket) -> dict[str, object]:
     received = await websocket.receive()
     if received["type"] == "websocket.disconnect":
         raise WebSocketDisconnect(received["code"], received.get("reason"))
@@ -131,5 +130,5 @@ async def _receive(websocket: WebSocket) -> dict[str, Any]:
     return message
 
 
-async def _send(websocket: WebSocket, message: dict[str, Any]) -> None:
+async def _send(websocket: WebSocket, message: dict[str, object]) -> None:
     await websocket.send_text(dump_json(message))

@@ -29,8 +29,10 @@ FILLED_AT_ONCE = 4
 class PostgresChangeFeed(BaseChangeFeed):
     """The change feed of a database. Any number of servers may want to fill an index."""
 
-    def __init__(self, database: Database, library: str, address: str, legs: Iterable[str], *, tells: bool) -> None:
-        super().__init__(database, library, address, legs, tells=tells)
+    def __init__(
+        self, database: Database, library: str, address: str, legs: Iterable[str], *, with_metadata: bool
+    ) -> None:
+        super().__init__(database, library, address, legs, with_metadata=with_metadata)
         self._turns: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
         # Each filler holds one connection while it uses others, so fillers must not take the whole pool.
         self._few = threading.BoundedSemaphore(FILLED_AT_ONCE)
@@ -57,7 +59,7 @@ class PostgresChangeFeed(BaseChangeFeed):
             rows = cursor.all("documents_of_keys", generation=generation.pk, keys=keys.tolist())
             yield Portion(seq, self._changes(cursor, generation, rows, seq))
 
-    def _changes(self, cursor: Cursor, generation: Generation, rows: Sequence[object], seq: int) -> Iterator[Change]:
+    def _changes(self, cursor: Cursor, generation: Generation, rows: Sequence[Row], seq: int) -> Iterator[Change]:
         for some in _in_reads(rows):
             entries = self._entries(cursor, generation, some)
             yield from (Change(seq, document, entries.get(document, ())) for document in some)
@@ -85,7 +87,7 @@ class PostgresChangeFeed(BaseChangeFeed):
             vector=row["embedding"].to_numpy().astype(np.float16).tobytes() if with_vector else b"",
             weights=_weights(row["words"]) if self._lexical else {},
             metadata=described(row, row["id"], {**json.loads(row["document_metadata"]), **metadata})
-            if self._tells
+            if self._with_metadata
             else {},
         )
 
@@ -93,7 +95,7 @@ class PostgresChangeFeed(BaseChangeFeed):
 
     def note(self, generation: Generation) -> None:
         """Record the index in place of any other: readiness is measured by it."""
-        self._put_shelf(generation)
+        self._put_remote_index(generation)
 
     @retrying
     def reached(self, generation: Generation, seq: int) -> None:
@@ -104,7 +106,7 @@ class PostgresChangeFeed(BaseChangeFeed):
                 cursor.run("bump")
 
 
-def _in_reads(rows: Sequence[Any]) -> Iterator[list[int]]:
+def _in_reads(rows: Sequence[Row]) -> Iterator[list[int]]:
     """Group documents to about so many chunks per query."""
     some: list[int] = []
     size = 0

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,8 +100,8 @@ def put(
 
 
 def _row(
-    where: Where, row: ChunkRow, averages: Averages, vectors: Callable[[bytes], Any], counts: TermCounts
-) -> tuple[Any, ...]:
+    where: Where, row: ChunkRow, averages: Averages, vectors: Callable[[bytes], object], counts: TermCounts
+) -> tuple[object, ...]:
     """What `put_chunks` takes of a chunk, in its order and fit for PostgreSQL."""
     chunk, words = row.chunk, weighed(row.terms, averages)
     counts.add(where.version, words)

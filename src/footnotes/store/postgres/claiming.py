@@ -31,7 +31,7 @@ class _Claims:
     """The claims of a transaction; the drafts receive them after the commit."""
 
     keys: dict[int, tuple[int, str]] = field(default_factory=dict)
-    elsewhere: dict[int, int] = field(default_factory=dict)
+    of_others: dict[int, int] = field(default_factory=dict)
     refused: set[int] = field(default_factory=set)
     versions: dict[int, int] = field(default_factory=dict)
 
@@ -51,8 +51,8 @@ def claim(database: Database, user_id: str, holder: int, drafts: Sequence[Draft]
             pk, draft.document_id = claims.keys[id(draft)]
             version = claims.versions[pk]
             draft.handle = Handle(pk, version, TextWriter(version))
-        elif id(draft) in claims.elsewhere:
-            draft.elsewhere = claims.elsewhere[id(draft)]
+        elif id(draft) in claims.of_others:
+            draft.claimed_pk = claims.of_others[id(draft)]
         else:
             draft.refused = StoreLocked(f"another writer is at the document of {draft.source}").info()
 
@@ -84,7 +84,7 @@ def _select_replacing(cursor: Cursor, holder: int, drafts: Sequence[Draft], clai
         elif pk not in held:
             new.append(draft)
         elif held[pk].document.file_hash == draft.file_hash:
-            claims.elsewhere[id(draft)] = pk
+            claims.of_others[id(draft)] = pk
         else:
             claims.refused.add(id(draft))
     return new
@@ -98,7 +98,7 @@ def _insert(cursor: Cursor, holder: int, drafts: Sequence[Draft], claims: _Claim
     for draft in drafts:
         row = rows_by_hash.get(_place(draft))
         if row is None:
-            claims.elsewhere[id(draft)] = others[_place(draft)]
+            claims.of_others[id(draft)] = others[_place(draft)]
             continue
         claims.keys[id(draft)] = (row["pk"], row["id"])
         if row["inserted"]:

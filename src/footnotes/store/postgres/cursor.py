@@ -23,7 +23,7 @@ class Statements(Protocol):
 
     def execute(self, statement: str, *bindings: object) -> int: ...
 
-    def send(self, statement: str, *bindings: Any) -> Callable[[], object]: ...
+    def send(self, statement: str, *bindings: object) -> Callable[[], object]: ...
 
 
 class PostgresCursor:
@@ -70,7 +70,7 @@ class PostgresCursor:
         return self._statements.execute(found.sql, *self._common(found, values), *columns)
 
     @contextmanager
-    def sending(self, query: str, **values: Any) -> Iterator[Callable[[Sequence[Sequence[Any]]], None]]:
+    def sending(self, query: str, **values: object) -> Iterator[Callable[[Sequence[Sequence[object]]], None]]:
         """Return a function that sends rows while the next ones are prepared; each call waits for the previous one.
 
         The values come first in the query's header; the columns of the rows follow and are sent as arrays.
@@ -79,7 +79,7 @@ class PostgresCursor:
         common = self._common(found, values)
         on_its_way: list[Callable[[], object]] = []
 
-        def send(rows: Sequence[Sequence[Any]]) -> None:
+        def send(rows: Sequence[Sequence[object]]) -> None:
             columns = [list(column) for column in zip(*rows, strict=True)]
             while on_its_way:
                 on_its_way.pop()()
@@ -94,7 +94,7 @@ class PostgresCursor:
     def _common(self, query: Query, values: Mapping[str, object]) -> list[object]:
         return [self.user_id if name == "user_id" else values[name] for name in query.parameters[: len(values) + 1]]
 
-    def _insert(self, query: Query, rows: Sequence[Sequence[Any]]) -> None:
+    def _insert(self, query: Query, rows: Sequence[Sequence[object]]) -> None:
         if rows:
             self._statements.execute(query.sql, *(list(column) for column in zip(*rows, strict=True)))
 

@@ -10,9 +10,9 @@ import asyncio
 import json
 import threading
 import weakref
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import asyncpg
 from pgvector.asyncpg import register_vector
@@ -20,6 +20,9 @@ from pgvector.asyncpg import register_vector
 from footnotes.errors import FootnotesError, StoreUnavailable
 from footnotes.store.postgres.cursor import PostgresCursor
 from footnotes.store.postgres.failures import translated
+
+if TYPE_CHECKING:
+    from asyncpg.pool import PoolConnectionProxy
 
 ROLE, READER = "footnotes_tenant", "footnotes_reader"
 CONNECT_SECONDS = 10.0
@@ -30,7 +33,7 @@ Result = TypeVar("Result")
 class Connection:
     """One connection for synchronous code. All statements of a `transaction` use the same one."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, connection: Any) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, connection: asyncpg.Connection) -> None:
         self._loop = loop
         self._connection = connection
 
@@ -50,7 +53,7 @@ class Connection:
         last = status.rpartition(" ")[2]
         return int(last) if last.isdigit() else 0
 
-    def send(self, statement: str, *bindings: Any) -> Callable[[], object]:
+    def send(self, statement: str, *bindings: object) -> Callable[[], object]:
         """Start a statement, and return a function that waits for its end. Call it before starting another."""
         with translated():
             future = asyncio.run_coroutine_threadsafe(self._connection.execute(statement, *bindings), self._loop)
@@ -61,7 +64,7 @@ class Connection:
 
         return wait
 
-    def many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+    def many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
         if all_rows := list(rows):
             self._run("executemany", statement, all_rows)
 
@@ -74,7 +77,9 @@ class Connection:
             return _await(getattr(self._connection, method)(*arguments, **options), self._loop)
 
 
-def _await(work: Coroutine[Any, Any, Result], loop: asyncio.AbstractEventLoop, seconds: float | None = None) -> Result:
+def _await(
+    work: Coroutine[object, object, Result], loop: asyncio.AbstractEventLoop, seconds: float | None = None
+) -> Result:
     """Wait for the result of work in another thread. Cancel the work if the wait ends early."""
     future = asyncio.run_coroutine_threadsafe(work, loop)
     try:
@@ -96,10 +101,11 @@ class Database:
         path: str = "",
         remote: bool = False,
         read_only: bool = False,
+        options: Mapping[str, str] | None = None,
     ) -> None:
         self._address = address
         self._role = READER if read_only and role is not None else role
-        options = {"search_path": path} if path else {}
+        options = {**(options or {}), **({"search_path": path} if path else {})}
         known = {} if "application_name=" in address else {"application_name": "footnotes"}
         options |= {"default_transaction_read_only": "on"} if read_only else {}
         self._session = {**_SESSION, **known, **options, **({"footnotes.outside": "on"} if remote else {})}
@@ -211,7 +217,7 @@ class Database:
         finally:
             self.run(connection.close(timeout=CONNECT_SECONDS))
 
-    def lasting(self, user_id: str) -> Any:
+    def lasting(self, user_id: str) -> OwnedConnection:
         """Open a tenant's own connection, for locks that live as long as it; close it with `close`."""
         return OwnedConnection(self._loop, self.run(self._prepared(user_id)))
 
@@ -229,7 +235,7 @@ class Database:
             with translated():
                 self.run(transaction.commit())
 
-    async def _roll_back(self, connection: object, transaction: Any) -> None:
+    async def _roll_back(self, connection: object, transaction: asyncpg.transaction.Transaction) -> None:
         """Roll back, or else terminate the connection: it must never be reused with an open transaction."""
         try:
             await transaction.rollback()
@@ -237,12 +243,12 @@ class Database:
             await self._terminate(connection)
 
     @staticmethod
-    async def _terminate(connection: Any) -> None:
+    async def _terminate(connection: PoolConnectionProxy) -> None:
         with suppress(asyncpg.InterfaceError):  # the pool noticed the loss first
             connection.terminate()
 
     @contextmanager
-    def _take(self, work: Coroutine[Any, Any, Any]) -> Iterator[Connection]:
+    def _take(self, work: Coroutine[object, object, PoolConnectionProxy]) -> Iterator[Connection]:
         connection = self.run(work)
         try:
             yield Connection(self._loop, connection)
@@ -270,7 +276,7 @@ class Database:
         return connection
 
     @asynccontextmanager
-    async def acquired(self, user_id: str) -> AsyncIterator[Any]:
+    async def acquired(self, user_id: str) -> AsyncIterator[PoolConnectionProxy]:
         """Take a connection, for code in the connections' thread."""
         connection = await self._acquire(user_id)
         try:
@@ -298,10 +304,10 @@ class Database:
         except TimeoutError:
             self._pool.terminate()
 
-    async def _connect(self) -> Any:
+    async def _connect(self) -> asyncpg.Connection:
         return await asyncpg.connect(self._address, timeout=CONNECT_SECONDS, server_settings=self._session)
 
-    async def _prepare(self, connection: Any) -> None:
+    async def _prepare(self, connection: asyncpg.Connection) -> None:
         """Set up a new connection: vectors, JSON, and the role, which sees no rows until a tenant is set."""
         if self._role is not None:
             await register_vector(connection)

@@ -1,38 +1,55 @@
 """The dense index of a generation that is large enough to need one, and the upkeep of search tables.
 
-Uses the server's best method: ScaNN (AlloyDB), HNSW, IVFFlat. Indexes are built concurrently with the table's use, by
-one server at a time; an interrupted build starts again. Until an index exists, searches compare every vector.
+Indexes are built concurrently with the table's use, by one server at a time; an interrupted build starts again. Until
+an index exists, searches compare every vector. If a build fails, another method is tried, and `status` shows why.
 """
 
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 
+from footnotes.errors import ConfigError, FootnotesError, StoreError, StoreUnavailable
 from footnotes.store.postgres import reweigh, statistics
 from footnotes.store.postgres.cursor import PostgresCursor
 from footnotes.store.postgres.database import Connection, Database
+from footnotes.store.postgres.dense_options import BEST_FIRST, NONE, DenseOptions
 from footnotes.store.records import Generation
+from footnotes.store.retry import WritersMet
+from footnotes.types import DenseIndex
 
-WORTH_AN_INDEX = 5_000
-"""The chunks from which a dense index is built. Comparing fewer takes only some milliseconds."""
 MOST_DIMENSIONS = 4_000
 """The limit of pgvector's indexes of half-precision vectors."""
 _BUILD_MEMORY = "512MB"
 
 _METHODS = {
-    "scann": "USING scann ({column} cosine) WITH (num_leaves = {lists})",
+    "scann": "USING scann ({column} cosine)",
     "hnsw": "USING hnsw ({column} halfvec_cosine_ops)",
-    "ivfflat": "USING ivfflat ({column} halfvec_cosine_ops) WITH (lists = {lists})",
+    "ivfflat": "USING ivfflat ({column} halfvec_cosine_ops)",
 }
+_NAMES = {("scann", "lists"): "num_leaves"}
+"""What a method calls an option, if not as we do."""
 
 
 class Indexes:
     """The dense indexes of one database."""
 
-    def __init__(self, database: Database, *, worth: int = WORTH_AN_INDEX, method: str = "") -> None:
+    def __init__(self, database: Database, options: DenseOptions) -> None:
         self._database = database
-        self._worth = worth
-        self._method = method
+        self._options = options
+        self._failed: set[int] = set()
+
+    def check(self) -> None:
+        """Raise if the settings name a method that this server lacks."""
+        method = self._options.method
+        if method in ("", NONE):
+            return
+        with self._database.owning() as connection:
+            offered = self._offered(connection)
+        if method not in offered:
+            shown = f"it has {', '.join(offered)}" if offered else "it has none that Footnotes can use"
+            remedy = "Install the extension that provides it, or change dense_index."
+            raise ConfigError(f"the PostgreSQL server has no index method {method!r}; {shown}", remedy=remedy)
 
     def grow(self, generation: Generation, *, dense: bool = True) -> bool:
         """Do the upkeep that is due; return whether an index was built. Work in progress on another server is skipped.
@@ -47,47 +64,78 @@ class Indexes:
                 if statistics.is_scattered(cursor, generation.pk):
                     cursor.run("fold_terms", generation=generation.pk)
                 reweigh.if_due(cursor, generation)
-                return dense and self._build(connection, generation)
+                return dense and self._build_if_due(connection, generation)
             finally:
-                cursor.run("let_go_index", generation=generation.pk)
+                cursor.run("release_index", generation=generation.pk)
 
     def drop(self, generation: Generation) -> None:
         with self._database.owning() as connection:
             if PostgresCursor(connection, "").value("may_build_indexes"):
-                connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name_of(generation)}")
+                _drop(connection, generation)
 
-    def rebuild(self, generation: Generation) -> None:
-        """Rebuild the index without deleted entries."""
-        with self._database.owning() as connection:
-            if self._state(connection, generation) is not None:
-                connection.execute(f"REINDEX INDEX CONCURRENTLY {name_of(generation)}")
+    def state(self, generation: Generation) -> DenseIndex:
+        """Return the method of a generation's index, and why it is not the one that was asked for."""
+        with self._database.read(generation.user_id) as cursor:
+            row = cursor.one("dense_index", generation=generation.pk, name=name_of(generation))
+        return DenseIndex(None, None) if row is None else DenseIndex(row["method"], row["error"])
 
-    def method(self, connection: Connection) -> str:
-        """Return the best index method of this server; empty if it has none."""
+    def _offered(self, connection: Connection) -> list[str]:
+        """Return the methods of this server that Footnotes can use, the best first."""
         offered = {row["method"] for row in PostgresCursor(connection, "").all("index_methods")}
-        if self._method:
-            return self._method if self._method in offered else ""
-        return next((name for name in _METHODS if name in offered), "")
+        return [name for name in BEST_FIRST if name in offered]
 
-    def _build(self, connection: Connection, generation: Generation) -> bool:
+    def _build_if_due(self, connection: Connection, generation: Generation) -> bool:
         state = self._state(connection, generation)
-        if state is True or generation.dimensions > MOST_DIMENSIONS:
+        if state is True or generation.dimensions > MOST_DIMENSIONS or self._options.method == NONE:
             return False
         chunks = self._chunks(connection, generation)
-        method = self.method(connection)
-        if not method or chunks < self._worth:
+        if chunks < self._options.minimum or generation.pk in self._failed:
             return False
         if state is False:  # an interrupted build leaves an invalid index
-            connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name_of(generation)}")
+            _drop(connection, generation)
+        return self._build_first_possible(connection, generation, chunks)
+
+    def _build_first_possible(self, connection: Connection, generation: Generation, chunks: int) -> bool:
+        """Build with the wanted method, else with the next one that works; record why."""
+        wanted = self._options.method
+        methods = sorted(self._offered(connection), key=lambda name: name != wanted)
+        failures: list[str] = []
+        built = ""
+        for method in methods:
+            try:
+                self._build(connection, generation, method, chunks)
+            except (StoreUnavailable, WritersMet):
+                raise
+            except StoreError as error:
+                failures.append(f"{method} cannot be built: {error.message}")
+                with suppress(FootnotesError):
+                    _drop(connection, generation)
+            else:
+                built = method
+                break
+        if not built and methods:
+            self._failed.add(generation.pk)  # another attempt by this process would fail as well
+        failure = "; ".join(failures) or None
+        PostgresCursor(connection, "").run("set_index_failure", generation=generation.pk, failure=failure)
+        return bool(built)
+
+    def _build(self, connection: Connection, generation: Generation, method: str, chunks: int) -> None:
         column = f"(embedding::halfvec({generation.dimensions:d}))"
-        using = _METHODS[method].format(column=column, lists=max(10, int(math.sqrt(chunks))))
+        using = _METHODS[method].format(column=column)
         connection.execute(f"SET maintenance_work_mem = '{_BUILD_MEMORY}'")
         connection.execute(
-            f"CREATE INDEX CONCURRENTLY {name_of(generation)} ON document_chunks {using} "
+            f"CREATE INDEX CONCURRENTLY {name_of(generation)} ON document_chunks {using}{self._with(method, chunks)} "
             f"WHERE generation = {generation.pk:d}"
         )
         connection.execute("ANALYZE document_chunks")  # the planner may not know the latest rows
-        return True
+
+    def _with(self, method: str, chunks: int) -> str:
+        """Return the options of a build in SQL."""
+        options = dict(self._options.build) if method == self._options.method else {}
+        if method != "hnsw":
+            options.setdefault("lists", max(10, int(math.sqrt(chunks))))
+        values = ", ".join(f"{_NAMES.get((method, name), name)} = {value:d}" for name, value in options.items())
+        return f" WITH ({values})" if values else ""
 
     @staticmethod
     def _chunks(connection: Connection, generation: Generation) -> int:
@@ -98,6 +146,10 @@ class Indexes:
     def _state(connection: Connection, generation: Generation) -> object:
         """Return True for a valid index, False for an incomplete one, None for none."""
         return PostgresCursor(connection, "").value("is_index_valid", name=name_of(generation))
+
+
+def _drop(connection: Connection, generation: Generation) -> None:
+    connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name_of(generation)}")
 
 
 def name_of(generation: Generation) -> str:

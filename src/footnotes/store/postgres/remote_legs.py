@@ -25,7 +25,7 @@ _SPARE = 10
 
 
 @dataclass(slots=True)
-class Given:
+class RemoteResults:
     """The results of a vector database for its legs, and the errors of those that failed."""
 
     lexical: list[int] | None = None
@@ -48,9 +48,11 @@ class RemoteLegs:
     def look_after(self, *, behind: bool) -> None:
         self._remote.look_after(self._generation, behind=behind)
 
-    def found(self, terms: Mapping[str, float], vector: Vector | None, depth: int, allowed: Allowed | None) -> Given:
+    def found(
+        self, terms: Mapping[str, float], vector: Vector | None, depth: int, allowed: Allowed | None
+    ) -> RemoteResults:
         """Run its legs that have a query. A failure of one does not stop the other."""
-        results = Given()
+        results = RemoteResults()
         allowed = hidden_filter(allowed)
         if "dense" in self.legs and vector is not None:
             try:
@@ -92,7 +94,7 @@ def facets_of(where: Filter) -> Allowed | None:
     return Allowed(np.zeros(0, dtype=np.int64), groups, listed=False)
 
 
-def _note(results: Given, leg: str, error: FootnotesError) -> None:
+def _note(results: RemoteResults, leg: str, error: FootnotesError) -> None:
     if isinstance(error, InputError):
         raise error  # the question itself is wrong, not a leg
     results.failures[leg] = error

@@ -115,7 +115,7 @@ def _is_lost(database: Database, user_id: str, holder: int, work: _Work) -> bool
         if other is None or other.pk == work.handle.pk:
             return False
         discard(cursor, holder, work.handle)
-        draft.elsewhere = other.pk
+        draft.claimed_pk = other.pk
         return True
 
 
@@ -273,7 +273,7 @@ def _plan(generation: Generation, work: _Work) -> dict[str, object]:
 def discard(cursor: Cursor, holder: int, handle: Handle) -> None:
     """Remove the rows of an abandoned draft, and release its document."""
     cursor.run("drop_versions", versions=[handle.version])
-    cursor.run("let_go_document", document=handle.pk, holder=holder)
+    cursor.run("release_document", document=handle.pk, holder=holder)
 
 
 def save_reindexed(

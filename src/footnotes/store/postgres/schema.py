@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 import hashlib
+from importlib import resources
 
 from footnotes.errors import SchemaTooNew, StoreError, StoreUnavailable
+from footnotes.store import statements
 from footnotes.store.postgres import rewords
 from footnotes.store.postgres.cursor import PostgresCursor
 from footnotes.store.postgres.database import Connection, Database
 from footnotes.store.postgres.online import in_turns
-from footnotes.store.postgres.sql import functions, migrations
 from footnotes.store.postgres.upkeep import TABLES
 
 ROLES = ("footnotes_tenant", "footnotes_service", "footnotes_reader")
+
+
+def migrations() -> list[tuple[int, str]]:
+    """Return the numbered migrations, oldest first."""
+    return statements.migrations(__package__)
+
+
+def functions() -> dict[str, str]:
+    """Return the database's functions by name: one file each, replaced in the database whenever it has changed.
+
+    The privileges come last, because they refer to the others.
+    """
+    folder = resources.files(__package__) / "functions"
+    found = sorted(folder.iterdir(), key=lambda item: (item.name == "privileges.sql", item.name))
+    return {item.name.partition(".")[0]: item.read_text("utf-8") for item in found}
 
 
 def migrate(database: Database, *, to: int | None = None) -> list[int]:

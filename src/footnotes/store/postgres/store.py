@@ -30,6 +30,7 @@ from footnotes.store.postgres.chunks import Where
 from footnotes.store.postgres.claiming import claim
 from footnotes.store.postgres.cursor import PostgresCursor
 from footnotes.store.postgres.database import Database
+from footnotes.store.postgres.dense_options import DenseOptions, dense_options
 from footnotes.store.postgres.indexes import Indexes
 from footnotes.store.postgres.remote_legs import RemoteLegs
 from footnotes.store.postgres.view import PostgresSearchView, Served
@@ -39,7 +40,7 @@ from footnotes.store.remote_keeper import RemoteKeeper, vector_database
 from footnotes.store.retry import retry, retrying
 from footnotes.store.rows import generation_row
 from footnotes.store.texts import SpanReader
-from footnotes.types import ErrorInfo
+from footnotes.types import DenseIndex, ErrorInfo
 
 INCOMING = "incoming"
 
@@ -60,9 +61,10 @@ class PostgresStore(BaseStore):
         files: Files | None = None,
         vectors: VectorDatabase | None = None,
         legs: Sequence[str] = ("dense",),
-        tells: bool = True,
+        with_metadata: bool = True,
         read_only: bool = False,
         primary: str = "",
+        dense: DenseOptions | None = None,
     ) -> None:
         super().__init__()
         self.read_only, self._primary = read_only, primary
@@ -72,19 +74,21 @@ class PostgresStore(BaseStore):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise StoreUnavailable(f"the folder {folder} cannot be made ({error.strerror})") from error
-        self.database = Database(address, remote=vectors is not None, read_only=read_only)
+        options = dense or DenseOptions()
+        self.database = Database(address, remote=vectors is not None, read_only=read_only, options=options.session)
+        self._indexes = Indexes(self.database, options)
         try:
             if migrate and not read_only:
                 schema.migrate(self.database)
             schema.check(self.database)
+            self._indexes.check()
             self.database.open()
         except BaseException:
             self.database.close()
             raise
         self._writers = Writers(self.database, folder / INCOMING)
-        self._indexes = Indexes(self.database)
         self.originals = Originals(files or FolderFiles(folder / FOLDER), self.database, self.holder)
-        self.remote = None if vectors is None else self._make_remote(vectors, legs, tells)
+        self.remote = None if vectors is None else self._make_remote(vectors, legs, with_metadata)
         self._served: dict[str, Served] = {}
         self._grower: threading.Thread | None = None
         self._guard = threading.Lock()
@@ -98,15 +102,16 @@ class PostgresStore(BaseStore):
             files=files_of(settings.originals, folder),
             vectors=vector_database(settings),
             legs=settings.index_legs,
-            tells=settings.index_metadata,
+            with_metadata=settings.index_metadata,
             read_only=settings.read_only,
             primary=settings.primary,
+            dense=dense_options(settings.dense_index, settings.dense_index_options),
         )
 
-    def _make_remote(self, vectors: VectorDatabase, legs: Sequence[str], tells: bool) -> RemoteKeeper:
+    def _make_remote(self, vectors: VectorDatabase, legs: Sequence[str], with_metadata: bool) -> RemoteKeeper:
         with self.database.read("") as cursor:
             library = str(cursor.value("library_id"))
-        feed = PostgresChangeFeed(self.database, library, vectors.address, legs, tells=tells)
+        feed = PostgresChangeFeed(self.database, library, vectors.address, legs, with_metadata=with_metadata)
         return RemoteKeeper(vectors, legs, library, feed)
 
     @classmethod
@@ -162,10 +167,10 @@ class PostgresStore(BaseStore):
         """Return the number under which this thread writes; 0 if it does not."""
         return self._writers.number_if_any(user_id)
 
-    def is_held_elsewhere(self, user_id: str, pk: int) -> bool:
+    def is_claimed_by_another(self, user_id: str, pk: int) -> bool:
         """Return whether another live writer holds a document."""
         with self.database.read(user_id) as cursor:
-            return cursor.value("is_held_elsewhere", holder=self.holder(user_id), document=pk) is not None
+            return cursor.value("is_claimed_by_another", holder=self.holder(user_id), document=pk) is not None
 
     def users(self) -> list[str]:
         with self.database.owning() as connection:  # a tenant's connection sees no other tenant
@@ -185,7 +190,7 @@ class PostgresStore(BaseStore):
         served = self._served.get(user_id)
         if served is None:
             served = self._served[user_id] = self._now_served(user_id)
-        legs = self._outside_legs(served.generation)
+        legs = self._remote_legs(served.generation)
         return PostgresSearchView(self.database, user_id, served, self._noticing(user_id), remote=legs)
 
     def _now_served(self, user_id: str) -> Served:
@@ -196,7 +201,7 @@ class PostgresStore(BaseStore):
             return Served(None)
         return Served(generation_row(row), row["changed"], row["waiting"], row["reached"] or 0)
 
-    def _outside_legs(self, generation: Generation | None) -> RemoteLegs | None:
+    def _remote_legs(self, generation: Generation | None) -> RemoteLegs | None:
         if self.remote is None or generation is None:
             return None
         if not self.read_only:
@@ -217,10 +222,11 @@ class PostgresStore(BaseStore):
 
     def _view_of(self, user_id: str, generation: int) -> PostgresSearchView:
         """Return the view of a generation that does not serve, as if it did."""
-        found = self.generations.find(user_id, generation)
+        with self.database.read(user_id) as cursor:
+            found = generations.get(cursor, generation)
         if self.remote is not None:
             self.remote.catch_up(found)
-        legs = self._outside_legs(found)
+        legs = self._remote_legs(found)
         return PostgresSearchView(self.database, user_id, Served(found), lambda *_: None, remote=legs, trial=True)
 
     def refresh(self, user_id: str) -> None:
@@ -336,8 +342,7 @@ class PostgresStore(BaseStore):
         chunks.put(cursor, generation.model, [(where, each) for each in rows], averages, chunks.half_of(vectors))
 
     def finish_copy(self, user_id: str) -> None:
-        if serving := self.generations.serving(user_id):
-            self.grow_graph(user_id, serving)
+        self.grow_graph(user_id)
 
     def own_tenant(self, cursor: Cursor) -> None:
         cursor.run("own_tenant")
@@ -355,8 +360,8 @@ class PostgresStore(BaseStore):
     # ── indexes
 
     @retrying
-    def publish(self, user_id: str, generation: Generation) -> None:
-        """Mark complete documents as ready; searches find committed data already.
+    def publish(self, user_id: str, generation: Generation, *, behind: bool = False) -> None:
+        """Mark complete documents as ready; searches find committed data already, so nothing is left to do `behind`.
 
         A vector database that serves a leg is updated first; documents that it lacks are not ready.
         """
@@ -365,36 +370,36 @@ class PostgresStore(BaseStore):
             if cursor.run("mark_ready", holder=self.holder(user_id)):
                 cursor.run("bump")
 
-    def publish_behind(self, user_id: str, generation: Generation) -> None:
-        self.publish(user_id, generation)
-
     @property
     def is_indexing_behind(self) -> bool:
         return False
 
-    def publish_all(self, user_id: str, generation: Generation) -> None:
-        self.publish(user_id, generation)
-
-    def grow_graph_behind(self, user_id: str) -> None:
-        """Build the dense index and fold statistics in a background thread, if worthwhile."""
+    def grow_graph(
+        self, user_id: str, progress: Callable[[int, int], None] | None = None, *, behind: bool = False
+    ) -> None:
+        """Build the dense index and fold statistics, if worthwhile: now, or in a background thread."""
         generation = self.generations.serving(user_id)
         with self._guard:
-            if generation is None or (self._grower is not None and self._grower.is_alive()):
+            grower = self._grower
+            if generation is None or (behind and grower is not None and grower.is_alive()):
                 return
-            work = threading.Thread(target=self._grow_quietly, args=(generation,), name="footnotes-upkeep")
-            self._grower = work
-            work.start()
+            if behind:
+                self._grower = threading.Thread(target=self._grow_quietly, args=(generation,), name="footnotes-upkeep")
+                self._grower.start()
+                return
+        if grower is not None:
+            grower.join()
+        self._grow(generation)
 
     def _grow_quietly(self, generation: Generation) -> None:
         with suppress(FootnotesError):  # a failed improvement must not fail anything else
             self._grow(generation)
 
-    def _grow(self, generation: Generation) -> bool:
+    def _grow(self, generation: Generation) -> None:
         legs = frozenset() if self.remote is None else self.remote.legs
-        grown = self._indexes.grow(generation, dense="dense" not in legs)
+        self._indexes.grow(generation, dense="dense" not in legs)
         if "lexical" in legs:
             self._bring(generation)  # the weights may have been recomputed
-        return grown
 
     def _bring_serving(self, user_id: str) -> None:
         """Update a vector database, if there is one, with the changes in the serving generation."""
@@ -410,14 +415,12 @@ class PostgresStore(BaseStore):
         if self.remote is not None:
             self.remote.attempt(generation)
 
-    def grow_graph(
-        self, user_id: str, generation: Generation, progress: Callable[[int, int], None] | None = None
-    ) -> bool:
-        """Build the dense index now, if the generation is large enough for one."""
-        grower = self._grower
-        if grower is not None:
-            grower.join()
-        return self._grow(generation)
+    def dense_index(self, user_id: str) -> DenseIndex | None:
+        """Return the index of the serving generation's vectors; None if a vector database holds them."""
+        generation = self.generations.serving(user_id)
+        if generation is None or (self.remote is not None and "dense" in self.remote.legs):
+            return None
+        return self._indexes.state(generation)
 
     # ── checking
 

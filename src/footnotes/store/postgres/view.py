@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from footnotes.errors import FootnotesError, InputError
 from footnotes.index import FIELD_WEIGHTS, Allowed, Found, Vector
 from footnotes.store.database import Database, Row
 from footnotes.store.legs import LegResult, LegsView, waited
-from footnotes.store.postgres.remote_legs import Given, RemoteLegs, facets_of
+from footnotes.store.postgres.remote_legs import RemoteLegs, RemoteResults, facets_of
 from footnotes.store.postgres.words import definition
 from footnotes.store.records import ChunkSpan, Generation, StoredHit
 from footnotes.store.rows import hit_row
@@ -42,7 +41,7 @@ class Served:
 class _Fetched:
     """The results of the round trip: candidates by key, and the statistics of the question's terms."""
 
-    rows: dict[int, Any] = field(default_factory=dict)
+    rows: dict[int, Row] = field(default_factory=dict)
     lexical: list[int] = field(default_factory=list)
     dense: list[int] = field(default_factory=list)
     frequencies: dict[str, int] = field(default_factory=dict)
@@ -139,14 +138,18 @@ class PostgresSearchView(LegsView):
             return
         self._take(rows, list(own_terms))
 
-    def _ask_remote(self, terms: Mapping[str, float], vector: Vector | None, depth: int, where: Filter | None) -> Given:
+    def _ask_remote(
+        self, terms: Mapping[str, float], vector: Vector | None, depth: int, where: Filter | None
+    ) -> RemoteResults:
         """Return the results of a vector database for its legs, if there is one."""
         if self._remote is None:
-            return Given()
+            return RemoteResults()
         allowed = None if where is None else facets_of(where) or self.allowed(where)
         return self._remote.found(terms, vector, depth, allowed)
 
-    def _ask(self, question: Question, terms: Mapping[str, float], vector: Vector | None, remote: Given) -> list[Row]:
+    def _ask(
+        self, question: Question, terms: Mapping[str, float], vector: Vector | None, remote: RemoteResults
+    ) -> list[Row]:
         from pgvector import HalfVector
 
         names = list(terms)
@@ -172,7 +175,7 @@ class PostgresSearchView(LegsView):
             query = "search" if question.where is None else "search_filtered"
             return cursor.all(query, question.where, **values)
 
-    def _take(self, rows: Sequence[Any], names: Sequence[str]) -> None:
+    def _take(self, rows: Sequence[Row], names: Sequence[str]) -> None:
         assert self._fetched is not None
         first, found = rows[0], self._fetched
         found.frequencies = dict(zip(names, first["frequencies"] or [], strict=False))
@@ -281,6 +284,6 @@ def _vector_or_raise(embedded: Vector | Exception) -> Vector:
     return embedded
 
 
-def _rank(rows: Mapping[int, Any], rank: str) -> list[int]:
+def _rank(rows: Mapping[int, Row], rank: str) -> list[int]:
     ranked_rows = [row for row in rows.values() if row[rank] is not None]
     return [row["key"] for row in sorted(ranked_rows, key=lambda row: int(row[rank]))]

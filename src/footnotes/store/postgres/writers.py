@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from footnotes.errors import FootnotesError, StoreError, StoreUnavailable
 from footnotes.store import recovery
@@ -33,7 +32,7 @@ class Writer:
     connection: OwnedConnection
     depth: int = 0
     builds: bool = False
-    vectors: dict[int, dict[bytes, Any]] = field(default_factory=dict)
+    vectors: dict[int, dict[bytes, object]] = field(default_factory=dict)
 
     def check(self) -> int:
         """Return its number. Raises if its connection, and so the number, is lost."""
@@ -148,7 +147,7 @@ class Writers:
         try:
             recovery.recover(self._database, user_id, writer.check())
             if writer.builds:
-                PostgresCursor(writer.connection, user_id).run("let_go_generations")
+                PostgresCursor(writer.connection, user_id).run("release_generations")
                 writer.builds = False
         except FootnotesError:
             self._give_up(writer)

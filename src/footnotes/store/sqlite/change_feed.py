@@ -33,9 +33,9 @@ class SqliteChangeFeed(BaseChangeFeed):
     """The change feed of a folder."""
 
     def __init__(
-        self, database: Database, folder: Path, library: str, address: str, legs: Iterable[str], *, tells: bool
+        self, database: Database, folder: Path, library: str, address: str, legs: Iterable[str], *, with_metadata: bool
     ) -> None:
-        super().__init__(database, library, address, legs, tells=tells)
+        super().__init__(database, library, address, legs, with_metadata=with_metadata)
         self._database: Database = database
         self._lock = FileLock(folder / "outside.lock")
 
@@ -102,7 +102,7 @@ class SqliteChangeFeed(BaseChangeFeed):
                     facets=hidden((*facets, *(facet_term(DEFINES, name) for name in defines))),
                     vector=row["vector"] if complete and row["vector"] is not None else b"",
                     weights={} if found is None or averages is None else weights_of(counts_of(found), found, averages),
-                    metadata=_describe(about, row) if self._tells and about is not None else {},
+                    metadata=_describe(about, row) if self._with_metadata and about is not None else {},
                 )
 
     def _terms(self, cursor: SqliteCursor, generation: Generation, pk: int) -> Iterator[tuple[int, Terms]]:
@@ -125,7 +125,7 @@ class SqliteChangeFeed(BaseChangeFeed):
         with self._database.read(generation.user_id) as cursor:
             known = cursor.one("remote_index", address=self._address, generation=generation.pk)
         if known is None or known["words"] != self.words:
-            self._put_shelf(generation)
+            self._put_remote_index(generation)
 
     def _measure(self, generation: Generation) -> None:
         with self._database.snapshot(generation.user_id) as cursor:

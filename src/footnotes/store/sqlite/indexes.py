@@ -407,9 +407,9 @@ class Indexes:
 
     def _slots(self, generation: Generation) -> list[Slot[Any]]:
         """Return the slots in the folder, the lexical one first."""
-        elsewhere = self.remote.legs if self.remote is not None else ()
-        words = [] if "lexical" in elsewhere else [self._lexical_slot(generation)]
-        return [*words, *([] if "dense" in elsewhere else [self._dense_slot(generation)])]
+        remote_legs = self.remote.legs if self.remote is not None else ()
+        words = [] if "lexical" in remote_legs else [self._lexical_slot(generation)]
+        return [*words, *([] if "dense" in remote_legs else [self._dense_slot(generation)])]
 
     def _lexical_slot(self, generation: Generation) -> Slot[LexicalIndex]:
         with self._guard:

@@ -125,7 +125,7 @@ def show(cursor: Cursor, generation: Generation, reached: int) -> bool:
     for document in lost:
         _drop_staged(cursor, before[document])
     live_rows = [row for row in rows if row["document"] not in lost]
-    cursor.many("let_go_of_bytes", [{"document": row["document"]} for row in live_rows])
+    cursor.many("release_bytes", [{"document": row["document"]} for row in live_rows])
     for row in live_rows:
         _show(cursor, generation, row, before[row["document"]])
         cursor.run("require", seq=row["seq"])
@@ -166,7 +166,7 @@ def _show(cursor: Cursor, generation: Generation, row: Row, before: DocumentRow)
     documents.drop_versions(cursor, [before.current], leg=ONLY_REMOVED)
 
 
-def _facet(document: int, key: str, text: str, number: float | None) -> dict[str, Any]:
+def _facet(document: int, key: str, text: str, number: float | None) -> dict[str, object]:
     return {"document": document, "key": key, "text": text, "number": number}
 
 

@@ -38,8 +38,8 @@ from footnotes.store.sqlite.indexer import Indexer
 from footnotes.store.sqlite.indexes import Indexes, IndexPositions, loss_message
 from footnotes.store.sqlite.presence import check_present, mark, was_library
 from footnotes.store.sqlite.served import Served, served
-from footnotes.store.sqlite.sql import migrations
 from footnotes.store.sqlite.view import SqliteSearchView
+from footnotes.store.statements import migrations
 from footnotes.types import ErrorInfo
 
 DATABASE = "footnotes.db"
@@ -64,7 +64,7 @@ class SqliteStore(BaseStore):
         lock_seconds: float = 10.0,
         vectors: VectorDatabase | None = None,
         legs: Sequence[str] = ("dense",),
-        tells: bool = True,
+        with_metadata: bool = True,
     ) -> None:
         super().__init__()
         self.folder = folder
@@ -82,10 +82,10 @@ class SqliteStore(BaseStore):
         self.database = Database(folder / DATABASE)
         self.originals = Originals(FolderFiles(folder / FOLDER), self.database, self.holder)
         try:
-            migrate(self.database, migrations())
+            migrate(self.database, migrations("footnotes.store.sqlite"))
             library = self._library_id()
             mark(folder, library)
-            self.remote = None if vectors is None else self._make_remote(vectors, legs, library, tells)
+            self.remote = None if vectors is None else self._make_remote(vectors, legs, library, with_metadata)
             self._indexes = Indexes(folder / "index", self.database, library, self.remote)
         except BaseException:
             self.database.close()
@@ -99,7 +99,7 @@ class SqliteStore(BaseStore):
             lock_seconds=settings.lock_seconds,
             vectors=vectors,
             legs=settings.index_legs,
-            tells=settings.index_metadata,
+            with_metadata=settings.index_metadata,
         )
 
     @classmethod
@@ -110,11 +110,11 @@ class SqliteStore(BaseStore):
         database = Database(folder / DATABASE)
         try:
             before = schema_version(database.writer)
-            migrate(database, migrations())
+            migrate(database, migrations("footnotes.store.sqlite"))
             now = schema_version(database.writer)
         finally:
             database.close()
-        return [number for number, _ in migrations() if before < number <= now], now
+        return [number for number, _ in migrations("footnotes.store.sqlite") if before < number <= now], now
 
     @property
     def address(self) -> str:
@@ -158,7 +158,7 @@ class SqliteStore(BaseStore):
             with suppress(StoreError), self.writing(user_id, "recovering", seconds=0):
                 pass
 
-    def is_held_elsewhere(self, user_id: str, pk: int) -> bool:
+    def is_claimed_by_another(self, user_id: str, pk: int) -> bool:
         """Return False: there is one writer at a time."""
         return False
 
@@ -184,8 +184,10 @@ class SqliteStore(BaseStore):
     def _writing_nested(self) -> bool:
         return self._lock.depth > 1
 
-    def _make_remote(self, vectors: VectorDatabase, legs: Sequence[str], library: str, tells: bool) -> RemoteKeeper:
-        feed = SqliteChangeFeed(self.database, self.folder, library, vectors.address, legs, tells=tells)
+    def _make_remote(
+        self, vectors: VectorDatabase, legs: Sequence[str], library: str, with_metadata: bool
+    ) -> RemoteKeeper:
+        feed = SqliteChangeFeed(self.database, self.folder, library, vectors.address, legs, with_metadata=with_metadata)
         return RemoteKeeper(vectors, legs, library, feed)
 
     def _library_id(self) -> str:
@@ -239,7 +241,8 @@ class SqliteStore(BaseStore):
 
     def _view_of(self, user_id: str, generation: int) -> SqliteSearchView:
         """Return the view of a generation that does not serve, as if it did."""
-        found = self.generations.find(user_id, generation)
+        with self.database.read(user_id) as cursor:
+            found = generations.get(cursor, generation)
         seq = self._indexes.catch_up(found, strictly=True).own
         view = Served(found, visible=seq, last=seq)
         return SqliteSearchView(self.database, self._indexes, view, user_id, trial=True)
@@ -351,8 +354,19 @@ class SqliteStore(BaseStore):
 
     # ── indexes
 
-    def publish(self, user_id: str, generation: Generation) -> None:
-        """Update both indexes, then let searches expect the changes; only then are documents ready."""
+    def publish(self, user_id: str, generation: Generation, *, behind: bool = False) -> None:
+        """Update both indexes, then let searches expect the changes; only then are documents ready.
+
+        With `behind`, another process indexes the terms, and this publishes what it has finished.
+        """
+        if behind and self._indexes.serves_words() and not self._has_staged():
+            self._publish_behind(user_id, generation)
+            return
+        self._publish_now(user_id, generation)
+        if not behind:
+            self._indexer.close()
+
+    def _publish_now(self, user_id: str, generation: Generation) -> None:
         self._indexer.answered(wait=True)
         if self._publish(user_id, generation, self._indexes.catch_up(generation)):
             # Old versions are no longer shown, so the indexes may drop them now.
@@ -366,16 +380,12 @@ class SqliteStore(BaseStore):
             cursor.run("set_visible", seq=reached.own)
             return replaced
 
-    def publish_behind(self, user_id: str, generation: Generation) -> None:
-        """Let another process index the terms, and publish its finished work; see `publish_all`."""
-        if not self._indexes.serves_words() or self._has_staged():
-            self.publish(user_id, generation)
-            return
+    def _publish_behind(self, user_id: str, generation: Generation) -> None:
         if not self._indexer.answered(wait=False):
             return
         self._publish(user_id, generation, self._indexes.seen(generation))
         if not self._indexer.ask(generation):
-            self.publish(user_id, generation)
+            self._publish_now(user_id, generation)
 
     def _has_staged(self) -> bool:
         with self.database.read("") as cursor:
@@ -385,24 +395,18 @@ class SqliteStore(BaseStore):
     def is_indexing_behind(self) -> bool:
         return self._indexer.started
 
-    def publish_all(self, user_id: str, generation: Generation) -> None:
-        """Wait for background work, and publish everything."""
-        self._indexer.answered(wait=True)
-        self._indexer.close()
-        self.publish(user_id, generation)
-
-    def grow_graph_behind(self, user_id: str) -> None:
-        """Improve the dense index in a background thread, if worthwhile."""
-        if generation := self.generations.serving(user_id):
-            self._indexes.grow_graph_behind(generation)
-
     def grow_graph(
-        self, user_id: str, generation: Generation, progress: Callable[[int, int], None] | None = None
-    ) -> bool:
-        """Improve both indexes now, after background work."""
+        self, user_id: str, progress: Callable[[int, int], None] | None = None, *, behind: bool = False
+    ) -> None:
+        """Improve the dense index in the background, or both indexes now, after background work."""
+        if (generation := self.generations.serving(user_id)) is None:
+            return
+        if behind:
+            self._indexes.grow_graph_behind(generation)
+            return
         self._indexes.await_growth()
         self._indexes.join_segments(generation)
-        return self._indexes.grow_graph(generation, progress)
+        self._indexes.grow_graph(generation, progress)
 
     @property
     def indexes(self) -> Indexes:

@@ -92,8 +92,8 @@ class SqliteSearchView(LegsView):
 
         keys = self._database.remembered(f"{self._user_id}\x1f{generation}\x1f{where!r}", read)
         # Facets in an index are as old as the index, so only keys are used if it lags.
-        settled = not self._served.staged and self._served.visible == self._served.last == self._seq
-        return Allowed(keys, facet_groups(where) if settled else ())
+        is_complete = not self._served.staged and self._served.visible == self._served.last == self._seq
+        return Allowed(keys, facet_groups(where) if is_complete else ())
 
     def chunk_count(self) -> int:
         index = self._lexical()

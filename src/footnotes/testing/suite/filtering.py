@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,9 +16,9 @@ from footnotes.errors import FilterError
 from footnotes.library import Library
 from footnotes.store.facets import facet_text
 from footnotes.testing.suite.harness import StoreHarness
-from footnotes.types import AllOf, AnyOf, Condition, Filter, Not, Part, Piece
+from footnotes.types import AllOf, AnyOf, Condition, Filter, JsonValue, Not, Part, Piece
 
-METADATA: list[dict[str, Any]] = [
+METADATA: list[dict[str, JsonValue]] = [
     {},
     {"year": 2019, "tag": "a"},
     {"year": 2020, "tag": ["a", "b"], "draft": True},
@@ -30,7 +30,7 @@ METADATA: list[dict[str, Any]] = [
     {"tag": "[a]*?\\", "year": -1e300},
     {"tag": "A.b$|(c)", "year": 0},
 ]
-LISTS: list[dict[str, Any]] = [
+LISTS: list[dict[str, JsonValue]] = [
     {},
     {"symbols": ["validate_token", "TokenError"], "section_header": "Tokens"},
     {"symbols": "a", "entry_points": ["GET /tokens"], "imports": ["a", "x"]},
@@ -97,8 +97,8 @@ PATTERNS = [
 ]
 
 
-def flattened(number: int) -> dict[str, list[Any]]:
-    fields: dict[str, list[Any]] = {"filename": [f"{number}.txt"]}
+def flattened(number: int) -> dict[str, list[JsonValue]]:
+    fields: dict[str, list[JsonValue]] = {"filename": [f"{number}.txt"]}
     for key, value in METADATA[number].items():
         if isinstance(value, dict):
             fields |= {f"{key}.{name}": [inner] for name, inner in value.items()}
@@ -120,7 +120,7 @@ class _Lists:
 
     name: ClassVar[str] = "lists"
     version: ClassVar[int] = 1
-    options: ClassVar[dict[str, Any]] = {}
+    options: ClassVar[dict[str, object]] = {}
 
     def split(self, part: Part) -> list[Piece]:
         found = re.search(r"number(\d+)", part.text)
@@ -132,9 +132,9 @@ def knows_lists(find: Callable[..., object]) -> Callable[..., object]:
     return lambda kind, name: _Lists if (kind, name) == ("chunkers", "lists") else find(kind, name)
 
 
-def number_of(value: Any) -> float | None:
+def number_of(value: JsonValue) -> float | None:
     try:
-        return None if isinstance(value, bool) else float(value)
+        return float(value) if isinstance(value, (int, float, str)) and not isinstance(value, bool) else None
     except ValueError:
         return None
 
@@ -155,7 +155,7 @@ def passes(where: Filter, number: int) -> bool:
     return any(holds(where, value) for value in values)
 
 
-def holds(where: Condition, value: Any) -> bool:
+def holds(where: Condition, value: JsonValue) -> bool:
     if where.operator == "eq":
         return facet_text(value) == facet_text(where.value)
     if where.operator == "in":

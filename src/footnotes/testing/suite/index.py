@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
+from footnotes.embed import Matrix
 from footnotes.index import Vector
 from footnotes.library import Library
+from footnotes.retrieve.where import Where
 from footnotes.testing.embedder import HashingEmbedder
 from footnotes.testing.suite.harness import StoreHarness
+from footnotes.types import Role
 
 _SQLITE = """
 SELECT c.key, c.id, e.vector FROM chunks c JOIN documents d ON d.pk = c.document AND d.current = c.version
@@ -43,7 +46,7 @@ class IndexUnderTest:
     """Damages that only its owner can repair, with `remake`."""
     writer: ClassVar[str] = ""
     """The class whose `apply` applies changes, as `module:Class`."""
-    in_small_steps: ClassVar[dict[str, Any]] = {}
+    in_small_steps: ClassVar[dict[str, object]] = {}
     """Settings that apply changes one by one."""
 
     def __init__(self, harness: StoreHarness) -> None:
@@ -119,7 +122,7 @@ class CountingEmbedder(HashingEmbedder):
         super().__init__()
         self.passages: list[str] = []
 
-    def embed(self, texts: Any, *, role: Any) -> Any:
+    def embed(self, texts: Sequence[str], *, role: Role) -> Matrix:
         if role == "passage":
             self.passages += texts
         return super().embed(texts, role=role)
@@ -128,7 +131,7 @@ class CountingEmbedder(HashingEmbedder):
         assert len(self.passages) == len(set(self.passages)), "a passage was embedded twice"
 
 
-def everything(library: Library, leg: str, where: Any = None, question: str = "common") -> set[str]:
+def everything(library: Library, leg: str, where: Where | None = None, question: str = "common") -> set[str]:
     """The ids of all chunks that a leg finds for a word that all of them have."""
     found = library.search(question, mode=leg, where=where, limit=1_000, per_document=1_000)
     assert found.legs[leg].status in ("ok", "pending"), found.legs[leg].reason

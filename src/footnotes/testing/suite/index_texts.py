@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
 from footnotes.library import Library
 from footnotes.testing.suite.filtering import METADATA
-from footnotes.types import Metadata, Part, Piece
+from footnotes.types import JsonValue, Metadata, Part, Piece
 
 COLLECTIONS = ("default", "books", "ödd 'näme' \"日本\"")
 OTHERS = ("ada", "cy/../local")
-ODD: list[dict[str, object]] = [
+ODD: list[dict[str, JsonValue]] = [
     {"price": 12.5, "tags": ["red", "blue", 3, True], "when": "2024-02-29", "draft": True},
     {"price": -0.5, "tags": [], "when": "2023-12-31T23:59:59Z", "draft": False},
     {"price": "12.5", "tags": "red", "nested": {"a": {"b": "deep"}, "list": [1, 2]}},
@@ -22,7 +21,7 @@ ODD: list[dict[str, object]] = [
     {"collection": "books", "filename": "not its name", "tags": ["red", "red"]},
     {"long": "x" * 500, "quote": "'; DROP TABLE chunks; --", "null": None},
 ]
-SAID: list[dict[str, object]] = [*METADATA, *ODD]
+SAID: list[dict[str, JsonValue]] = [*METADATA, *ODD]
 DOCUMENTS = 2 * len(SAID)
 _SYLLABLES = ["ba", "ke", "li", "mo", "nu", "ra", "se", "ti", "vo", "zu"]
 _WORDS = 1_500
@@ -54,7 +53,7 @@ def fill(library: Library, folder: Path, *, documents: int = DOCUMENTS) -> None:
 
 
 def _metadata_of(path: Path) -> Metadata:
-    metadata: Mapping[str, Any] = SAID[int(path.stem) % len(SAID)]
+    metadata: Metadata = SAID[int(path.stem) % len(SAID)]
     return dict(metadata)
 
 
@@ -100,7 +99,7 @@ class Lines:
 
     name: ClassVar[str] = "lines"
     version: ClassVar[int] = 1
-    options: ClassVar[dict[str, Any]] = {}
+    options: ClassVar[dict[str, object]] = {}
 
     def split(self, part: Part) -> list[Piece]:
         pieces, start = [], part.start

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from footnotes.library import Library
 from footnotes.testing.embedder import HashingEmbedder
 from footnotes.testing.suite.harness import StoreHarness
 from footnotes.testing.suite.strings import HANDBOOK, TRAVEL, long_text, numbered
+from footnotes.types import Role
 
 
 class Keeping:
@@ -269,7 +270,7 @@ class BrokenEmbedder(HashingEmbedder):
 
     broken = True
 
-    def embed(self, texts: Any, *, role: Any) -> Matrix:
+    def embed(self, texts: Sequence[str], *, role: Role) -> Matrix:
         if self.broken:
             raise EmbedderUnavailable("it is broken for a test")
         return super().embed(texts, role=role)
@@ -326,7 +327,7 @@ class Working:
 
     def test_vectors_that_are_none_are_refused(self, harness: StoreHarness) -> None:
         class Wrong(HashingEmbedder):
-            def embed(self, texts: Any, *, role: Any) -> Matrix:
+            def embed(self, texts: Sequence[str], *, role: Role) -> Matrix:
                 return np.full((len(texts), self.dimensions), np.nan, dtype=np.float32)
 
         with harness.open(embedder=Wrong()) as library:

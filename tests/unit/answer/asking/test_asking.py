@@ -18,7 +18,6 @@ from footnotes.testing import provider as fake
 from footnotes.testing.embedder import HashingEmbedder
 from footnotes.testing.provider import Asked, ScriptedProvider
 from footnotes.types import Answer, Event, Turn
-from footnotes.wire import to_json
 
 HANDBOOK = (
     "# Work\n\n## Notice\n\nThe notice period is three months.\n\n## Holidays\n\nStaff have 28 days of paid holiday.\n"
@@ -346,16 +345,6 @@ def test_questions_that_are_none_are_refused_before_anything_is_done(
 
 
 # ── streams
-
-
-def test_events_have_a_shape_each_and_end_in_the_answer(tmp_path: Path, provider: ScriptedProvider) -> None:
-    provider.default = fake.says("The cook is Maria Rossi [1]. Rent is free.")
-    with opened(tmp_path, provider) as library:
-        events = list(library.ask_stream("Who is the cook?", deep=True))
-        shapes = [to_json(event) for event in events]
-    assert {shape["type"] for shape in shapes} == {"step", "hits", "token", "citation", "usage", "done"}
-    assert json.loads(json.dumps(shapes[-1]))["answer"]["unsupported"] == [[25, 38]]
-    assert "".join(shape["text"] for shape in shapes if shape["type"] == "token") == shapes[-1]["answer"]["answer"]
 
 
 def test_the_async_twin_streams(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
--- version 4
+-- version 5
 -- Both legs in one call, with all that a search wants to know of what they found. Run as the owner, for planners may not
 -- look into indexes with most operators before the rules of rows were tested; so it tests the tenant itself. It is STABLE:
 -- everything in it sees the snapshot of the statement that calls it, so that a document that is replaced meanwhile is
@@ -137,9 +137,12 @@ BEGIN
             ORDER BY 2, 1 LIMIT depth) best;
     ELSIF vector IS NOT NULL AND (allowed IS NULL OR NOT few) THEN
         PERFORM set_config('enable_sort', 'off', true);
-        PERFORM set_config('hnsw.ef_search', least(greatest(2 * depth, 100), 1000)::text, true);
+        PERFORM set_config('hnsw.ef_search', least(greatest(2 * depth, COALESCE(
+            NULLIF(current_setting('footnotes.ef_search', true), '')::integer, 100)), 1000)::text, true);
+        PERFORM set_config('ivfflat.probes', COALESCE(NULLIF(current_setting('footnotes.probes', true), ''), '20'), true);
         -- An index keeps replaced chunks until it is vacuumed: where these fill a first look, it looks on.
         PERFORM set_config('hnsw.iterative_scan', 'strict_order', true);
+        PERFORM set_config('ivfflat.iterative_scan', 'relaxed_order', true);
         EXECUTE format('SELECT COALESCE(array_agg(key ORDER BY distance, key), ''{}'') FROM (
                             SELECT key, embedding::halfvec(%1$s) <=> $1::halfvec(%1$s) AS distance FROM document_chunks
                             WHERE generation = %2$s AND embedding IS NOT NULL%3$s

@@ -35,11 +35,11 @@ AND (collection, file_hash) IN (SELECT * FROM unnest($2::text[], $3::text[]))
 -- name: held(user_id, holder, documents)
 SELECT pk, current FROM documents WHERE user_id = $1 AND pk = ANY ($3) AND holder = $2 ORDER BY pk FOR UPDATE
 
--- name: is_held_elsewhere(user_id, holder, document)
+-- name: is_claimed_by_another(user_id, holder, document)
 SELECT 1 FROM documents WHERE user_id = $1 AND pk = $3 AND holder IS NOT NULL
 AND holder IS DISTINCT FROM $2 AND is_alive(holder)
 
--- name: let_go_document(user_id, document, holder)
+-- name: release_document(user_id, document, holder)
 UPDATE documents SET holder = NULL WHERE user_id = $1 AND pk = $2 AND holder = $3
 
 -- name: generation_state(user_id, generation)

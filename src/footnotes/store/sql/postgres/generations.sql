@@ -54,6 +54,13 @@ SELECT {generation_columns} FROM generations g JOIN models m ON m.pk = g.model W
 -- name: generations(user_id)
 SELECT {generation_columns} FROM generations g JOIN models m ON m.pk = g.model WHERE g.user_id = $1 ORDER BY g.pk
 
+-- name: dense_index(user_id, generation, name)
+-- The method of a complete index, and why it is not the one asked for.
+SELECT a.amname AS method, g.index_failure AS error FROM generations g
+LEFT JOIN pg_index i ON i.indexrelid = to_regclass($3) AND i.indisvalid
+LEFT JOIN pg_class c ON c.oid = i.indexrelid LEFT JOIN pg_am a ON a.oid = c.relam
+WHERE g.user_id = $1 AND g.pk = $2
+
 -- name: put_model(fingerprint, embedder, dimensions)
 INSERT INTO models (fingerprint, name, dimensions) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING
 

@@ -29,7 +29,7 @@ SELECT {job_columns} FROM jobs WHERE user_id = $1 ORDER BY pk
 -- name: runs(user_id)
 SELECT {job_columns} FROM jobs WHERE user_id = $1 AND run IS NULL ORDER BY pk
 
--- name: let_go_jobs(user_id, holder)
+-- name: release_jobs(user_id, holder)
 -- A job is held by "number label": release those of this writer and of dead writers.
 UPDATE jobs SET holder = '', stage = CASE WHEN stage IN ('ready', 'failed') THEN stage ELSE 'queued' END
 WHERE user_id = $1 AND holder <> '' AND (

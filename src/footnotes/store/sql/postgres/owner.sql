@@ -3,7 +3,7 @@
 -- name: hold_generations(user_id)
 SELECT pg_try_advisory_lock(4610, hashtext($1))
 
--- name: let_go_generations(user_id)
+-- name: release_generations(user_id)
 SELECT pg_advisory_unlock(4610, hashtext($1))
 
 -- name: next_holder()
@@ -19,7 +19,7 @@ SELECT living() AS holder
 -- name: hold_index(generation)
 SELECT pg_try_advisory_lock(4608, ($1::bigint % 2147483648)::integer)
 
--- name: let_go_index(generation)
+-- name: release_index(generation)
 SELECT pg_advisory_unlock(4608, ($1::bigint % 2147483648)::integer)
 
 -- name: index_methods()
@@ -32,6 +32,9 @@ SELECT pg_has_role(current_user, relowner, 'USAGE') FROM pg_class WHERE oid = 'd
 -- name: is_index_valid(name)
 -- False for an incomplete index, NULL for none.
 SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass($1)
+
+-- name: set_index_failure(generation, failure)
+UPDATE generations SET index_failure = $2 WHERE pk = $1
 
 -- name: lock_schema()
 -- Several servers may start at once. The lock is released with the connection.

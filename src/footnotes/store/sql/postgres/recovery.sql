@@ -28,7 +28,7 @@ WHERE user_id = $1 AND status NOT IN ('ready', 'failed', 'queued')
 AND (holder IS NULL OR holder = $2 OR holder NOT IN (SELECT living()))
 AND NOT (status = 'indexing' AND holder IS NULL AND is_behind(pk, $1))
 
--- name: let_go_documents(user_id, holder)
+-- name: release_documents(user_id, holder)
 UPDATE documents SET holder = NULL WHERE user_id = $1 AND status IN ('ready', 'failed', 'queued')
 AND holder IS NOT NULL AND (holder = $2 OR holder NOT IN (SELECT living()))
 

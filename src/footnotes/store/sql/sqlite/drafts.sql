@@ -47,7 +47,7 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9);
 SELECT document, version, seq, draft, facets, waits FROM staged WHERE user_id = ?1 AND generation = ?2 AND seq <= ?3
 ORDER BY seq;
 
--- name: let_go_of_bytes(document)
+-- name: release_bytes(document)
 -- A placeholder, until the same transaction sets the new hash.
 UPDATE documents SET file_hash = 'replaced ' || pk WHERE pk = ?1;
 

@@ -30,7 +30,7 @@ SELECT {job_columns} FROM jobs WHERE user_id = ?1 ORDER BY pk;
 -- name: runs(user_id)
 SELECT {job_columns} FROM jobs WHERE user_id = ?1 AND run IS NULL ORDER BY pk;
 
--- name: let_go_jobs()
+-- name: release_jobs()
 -- There is one writer at a time, for all tenants: release its jobs and those of dead writers.
 UPDATE jobs SET holder = '', stage = CASE WHEN stage IN ('ready', 'failed') THEN stage ELSE 'queued' END
 WHERE holder <> '';

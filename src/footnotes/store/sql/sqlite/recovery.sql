@@ -26,7 +26,7 @@ UPDATE documents SET updated_at = strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now'),
     error = CASE WHEN current IS NULL OR status = 'embedding' THEN ?1 END
 WHERE status NOT IN ('ready', 'failed', 'queued') AND NOT (status = 'indexing' AND current IS NOT NULL);
 
--- name: let_go_documents()
+-- name: release_documents()
 SELECT 1 WHERE 0;
 
 -- name: users_behind()
