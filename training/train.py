@@ -197,9 +197,7 @@ def load_questions(files: Sequence[Path], vocabulary: Path, held_out: Sequence[s
                 if not items:
                     continue
                 asked = Asked(tuple(items), line["set"])
-                if line["set"] in held_out:
-                    kept.append(asked)
-                elif "-" not in line["set"] and data.is_kept(line["question"], 4):
+                if line["set"] in held_out or ("-" not in line["set"] and data.is_kept(line["question"], 4)):
                     kept.append(asked)
                 else:
                     trained += [asked] * (TIMES if "-" in line["set"] else 1)
@@ -249,7 +247,11 @@ def question_figures(questions: Sequence[Asked], model: AnswerModel) -> dict[str
     first: dict[str, list[int]] = {}
     best: dict[str, list[tuple[float, int]]] = {}
     for each in questions:
-        scored = [(float(mark), label) for item in each.windows for mark, label in zip(next(logits)[1:, 1], item.labels[1:], strict=True)]
+        scored = [
+            (float(mark), label)
+            for item in each.windows
+            for mark, label in zip(next(logits)[1:, 1], item.labels[1:], strict=True)
+        ]
         top, right = max(scored)
         there = int(any(label for _, label in scored))
         best.setdefault(each.source, []).append((top, there))

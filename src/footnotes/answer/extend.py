@@ -33,7 +33,8 @@ _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _LITERAL = re.compile(r"[ \t]*\.\. (?:code|code-block|sourcecode|prompt)::|[ \t]*::[ \t]*\Z")
 """A line of reStructuredText above code; so is one that ends in `::`."""
 _LITERAL_BLOCK = re.compile(
-    r"^([ \t]*)(?:\.\. (?:code|code-block|sourcecode|prompt)::[^\n]*(?:\n[ \t]+:\w+:[^\n]*)*|((?![ \t]*:::)[^\n]*?)::)[ \t]*\n"
+    r"^([ \t]*)(?:\.\. (?:code|code-block|sourcecode|prompt)::[^\n]*(?:\n[ \t]+:\w+:[^\n]*)*|((?![ \t]*:::)[^\n]*?)::)"
+    r"[ \t]*\n"
     r"(?:[ \t]*\n)+((?:\1[ \t]+\S[^\n]*(?:\n|\Z)|[ \t]*\n)+)",
     re.MULTILINE,
 )

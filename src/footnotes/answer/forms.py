@@ -11,10 +11,30 @@ import math
 import re
 from functools import cache, lru_cache
 from importlib import resources
+from itertools import pairwise
 from typing import TypedDict
 
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?|\d+|\?")
-_ASKING = frozenset("what which how why when where who is does are can do should will if ?".split())
+_ASKING = frozenset(
+    (
+        "what",
+        "which",
+        "how",
+        "why",
+        "when",
+        "where",
+        "who",
+        "is",
+        "does",
+        "are",
+        "can",
+        "do",
+        "should",
+        "will",
+        "if",
+        "?",
+    )
+)
 _SHORT, _MIDDLE = 5, 10
 
 
@@ -27,7 +47,7 @@ class _Fitted(TypedDict):
 def features(question: str) -> frozenset[str]:
     """Return the words of a question, its pairs of words, how it begins and ends, and about how long it is."""
     words = ["0" if word.isdigit() else word for word in _WORD.findall(question.lower().replace("’", "'"))]
-    found = {*words, *(f"{one} {other}" for one, other in zip(words, words[1:], strict=False))}
+    found = {*words, *(f"{one} {other}" for one, other in pairwise(words))}
     if words:
         found |= {f"^{words[0]}", f"^{' '.join(words[:2])}", f"{words[-1]}$"}
     if not _ASKING.intersection(words):
@@ -58,5 +78,3 @@ def _fitted() -> _Fitted:
     text = (resources.files("footnotes.answer") / "data" / "forms.json").read_text("utf-8")
     fitted: _Fitted = json.loads(text)
     return fitted
-
-
