@@ -57,10 +57,12 @@ def unpack(archive: Path, into: Path) -> None:
             packed.extractall(into, filter="data")
 
 
-def copy_pages(unpacked: Path, wanted: set[str], pages: Path) -> set[str]:
-    """Copy the wanted pages; returns those that are not there."""
+def copy_pages(unpacked: Path, folder: str, wanted: set[str], pages: Path) -> set[str]:
+    """Copy the wanted pages, first those of a folder; returns those that are not there."""
     pages.mkdir(parents=True, exist_ok=True)
-    for file in sorted(unpacked.rglob("*"), key=lambda file: len(file.parts)):
+    for file in sorted(
+        unpacked.rglob("*"), key=lambda file: (not file.is_relative_to(unpacked / folder), len(file.parts))
+    ):
         parts = file.relative_to(unpacked).parts
         for first in range(len(parts)):
             name = "-".join(parts[first:]).removesuffix(".gz")
@@ -86,7 +88,7 @@ def main() -> None:
             (unpacked := Path(folder) / "unpacked").mkdir()
             (downloads := Path(folder) / "downloads").mkdir()
             unpack(fetch(source, downloads), unpacked)
-            missing = copy_pages(unpacked, set(source["pages"]), home / "pages")
+            missing = copy_pages(unpacked, source["folder"], set(source["pages"]), home / "pages")
         shutil.copy(HERE / name / "questions.jsonl", home)
         print(name, len(source["pages"]), "pages", f"without {sorted(missing)}" if missing else "")
 
