@@ -131,6 +131,7 @@ class Best:
     """The best sentence of one question asked once: its features, and whether it was right."""
 
     features: list[float]
+    prior: float
     right: bool
     present: bool
 
@@ -139,13 +140,13 @@ def features(candidate: Candidate) -> list[float]:
     return [1.0, *(float(getattr(candidate, name) or 0.0) for name in FEATURES)]
 
 
-def logistic(rows: list[list[float]], truth: list[bool], ridge: float = 1.0) -> extractive.Weights:
-    """A logistic regression by Newton's method, with a little ridge on all but the bias."""
-    table, labels = np.array(rows), np.array(truth, dtype=float)
+def logistic(rows: list[list[float]], priors: list[float], truth: list[bool], ridge: float = 1.0) -> extractive.Weights:
+    """A logistic regression by Newton's method on top of given log odds, with a little ridge on all but the bias."""
+    table, given, labels = np.array(rows), np.array(priors), np.array(truth, dtype=float)
     weights = np.zeros(table.shape[1])
     penalty = np.diag([0.0] + [ridge] * (table.shape[1] - 1)) + 1e-9 * np.eye(table.shape[1])
     for _ in range(30):
-        chances = 1 / (1 + np.exp(-table @ weights))
+        chances = 1 / (1 + np.exp(-table @ weights - given))
         gradient = table.T @ (chances - labels) + penalty @ weights
         weights -= np.linalg.solve((table * (chances * (1 - chances))[:, None]).T @ table + penalty, gradient)
     return extractive.Weights(*(round(float(weight), 2) for weight in weights))
@@ -166,15 +167,15 @@ Ranked = tuple[Asked, list[tuple[Candidate, float]]]
 def fit(orders: Sequence[Ranked], reader: Reader | None) -> None:
     """Fits both models and the threshold in place, and prints them as they stand in the source."""
     suffix = "_READ" if reader else ""
-    rows = [(features(one), right(each, one)) for each, order in orders if each.present for one, _ in order]
-    sentence = logistic([row for row, _ in rows], [truth for _, truth in rows])
+    rows = [(features(one), one.prior, right(each, one)) for each, order in orders if each.present for one, _ in order]
+    sentence = logistic(*map(list, zip(*rows, strict=True)))
     setattr(extractive, "SENTENCE" + suffix, sentence)
     best = []
     for each, order in orders:
         if order:
             first = max((one for one, _ in order), key=sentence.probability)
-            best.append(Best(features(first), right(each, first), each.present))
-    answered = logistic([each.features for each in best], [each.right for each in best])
+            best.append(Best(features(first), first.prior, right(each, first), each.present))
+    answered = logistic([each.features for each in best], [each.prior for each in best], [each.right for each in best])
     setattr(extractive, "ANSWERED" + suffix, answered)
     setattr(extractive, "THRESHOLD" + suffix, threshold(answered, best))
     for name in ("SENTENCE", "ANSWERED", "THRESHOLD"):
@@ -183,8 +184,9 @@ def fit(orders: Sequence[Ranked], reader: Reader | None) -> None:
 
 def threshold(weights: extractive.Weights, best: Sequence[Best]) -> float:
     """The threshold that answers and abstains rightly equally often, where that is most often."""
-    values = np.array([[getattr(weights, name) for name in ("bias", *FEATURES)]])
-    chances = 1 / (1 + np.exp(-(np.array([each.features for each in best]) @ values.T).ravel()))
+    values = np.array([getattr(weights, name) for name in ("bias", *FEATURES)])
+    given = np.array([each.prior for each in best])
+    chances = 1 / (1 + np.exp(-np.array([each.features for each in best]) @ values - given))
     present = np.array([each.present for each in best])
     return float(
         max(np.linspace(0.05, 0.6, 56), key=lambda t: (chances >= t)[present].mean() + (chances < t)[~present].mean())

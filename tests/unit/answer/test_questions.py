@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from footnotes.answer.forms import guess_kind
 from footnotes.answer.questions import defines_at_once, form_of, names_kind, subject_of, without_pointers
 from footnotes.answer.reader import Reader
 from footnotes.answer.yesno import answered_by
@@ -98,6 +99,29 @@ def test_yes_is_said_only_where_sentence_and_verifier_say_it(question: str, sent
 )
 def test_several_things_are_asked_for_in_the_plural(question: str, form: str) -> None:
     assert form_of(question) == form
+
+
+@pytest.mark.parametrize(
+    ("question", "form", "kind"),
+    [
+        ("turn on debug logging", "howto", "any"),
+        ("reset the admin password", "howto", "any"),
+        ("supported file formats", "list", "any"),
+        ("default port of the server", "plain", "number"),
+        ("meaning of transaction", "plain", "definition"),
+        ("capital of France", "plain", "any"),
+        ("Tower of London height", "plain", "any"),
+        ("das Passwort des Benutzers zurücksetzen", "plain", "any"),
+    ],
+)
+def test_terse_questions_are_guessed_from_their_words(question: str, form: str, kind: str) -> None:
+    assert (form_of(question), subject_of(question)[0]) == (form, kind)
+
+
+def test_question_words_are_surer_than_a_guess() -> None:
+    assert guess_kind("turn on debug logging")[0] == "howto"
+    assert form_of("Who can turn on debug logging?") == "plain"
+    assert subject_of("When was debug logging turned on?")[0] == "date"
 
 
 @pytest.mark.parametrize(
