@@ -6,10 +6,16 @@ import re
 
 _LINK = re.compile(r"!?\[([^\]\n]*)\]\([^)\s]*(?:\s+\"[^\"]*\")?\)(?:\{[^}\n]*\})?")
 _REFERENCE = re.compile(r"\[([^\]\n]+)\]\[[^\]\n]*\]")
-_ROLE = re.compile(r":(?:[a-z]+:)?[a-z-]+:`(?:[!~]?)([^`<>\n]+?)(?:\s*<[^`<>]*>)?`(?!`)")
-_LINKED = re.compile(r"(?<![`\w:])`([^`<>]+?)(?:\s*<[^`<>]*>)?`__?(?!\w)")
-_LITERAL = re.compile(r"(?<!`)``(?!`)([^`\n]+)``(?!`)")
-"""The marks of reStructuredText around a name: `:doc:`text <target>``, `` `text <target>`_ ``, ``` ``code`` ```."""
+_MARKED = re.compile(
+    r"(?<!`)``(?!`)(?P<literal>[^`\n]+)``(?!`)"
+    r"|:(?:[a-z]+:)?[a-z-]+:`[!~]?(?P<role>[^`<>\n]+?)(?:\s*<[^`<>]*>)?`(?!`)"
+    r"|(?<![`\w:])`(?P<linked>[^`<>]+?)(?:\s*<[^`<>]*>)?`__?(?!\w)"
+    r"|(?P<code>(?<!`)`[^`\n]+`(?!`))"
+    r"|(?<![\w`])(?P<named>[A-Z][\w.-]*[A-Za-z\d])_(?![\w`])"
+)
+"""The marks of reStructuredText around a name: ``` ``code`` ```, `:doc:`text <target>``, `` `text <target>`_ ``, and
+`Name_`."""
+_TARGET = re.compile(r"^[ \t]*\.\. _[^:\n]+:(?: [^\n]*)?$", re.MULTILINE)
 _ELEMENTS = (
     "a|abbr|article|aside|audio|b|big|blockquote|br|canvas|center|cite|code|col|colgroup|dd|del|dfn|div|dl|dt|em|embed"
     "|figcaption|figure|footer|h[1-6]|hr|i|iframe|img|ins|kbd|li|main|mark|nav|noscript|ol|optgroup|p|pre|q|s|samp|script"
@@ -39,7 +45,7 @@ _EMOJI = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf\u2b00-\u2bff\ufe0f]+\\s
 def plain_text(text: str) -> str:
     """Remove link addresses, tags, and marks of emphasis, headings and lists; code keeps its marks."""
     text = _TAG.sub("", text)
-    text = _LITERAL.sub(r"`\1`", _LINKED.sub(r"\1", _ROLE.sub(r"\1", text)))
+    text = _MARKED.sub(_unmarked, _TARGET.sub("", text))
     text = _LINK.sub(r"\1", text)
     text = _REFERENCE.sub(r"\1", text)
     text = _ATTRIBUTES.sub("", _ADMONITION.sub("", text))
@@ -47,3 +53,9 @@ def plain_text(text: str) -> str:
     for _ in range(2):
         text = _EMPHASIS.sub(lambda match: match[2] or match[4] or "", text)
     return " ".join(_EMOJI.sub("", text).split())
+
+
+def _unmarked(match: re.Match[str]) -> str:
+    if match["literal"]:
+        return f"`{match['literal']}`"
+    return match["role"] or match["linked"] or match["code"] or match["named"]

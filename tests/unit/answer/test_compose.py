@@ -97,6 +97,11 @@ def test_what_is_cut_off_is_read_from_the_document() -> None:
             "See the settings and move; `beet move`, a key, re.",
         ),
         ("`one` and `two` under_score_ `three`", "`one` and `two` under_score_ `three`"),
+        (
+            "Decibels (``<loudness> + 107``) for files\nusing ``R128_`` tags, see Chromaprint_ and FLAC_.\n"
+            ".. _Chromaprint: https://x.y/z",
+            "Decibels (`<loudness> + 107`) for files using `R128_` tags, see Chromaprint and FLAC.",
+        ),
     ],
 )
 def test_markup_is_left_out(raw: str, plain: str) -> None:
