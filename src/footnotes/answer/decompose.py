@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 
 from footnotes.answer.candidates import function_terms
-from footnotes.answer.questions import NAME
+from footnotes.answer.questions import NAME, form_of
 from footnotes.text.analysis import analyze
 
 MAX_PARTS = 4
 LONGEST = 500
 """A longer question is not split: it is a text rather than a question."""
+MOST_WORDS = 3
+"""The maximum words of a side in a question that is only two names: phrases are better searched for as a whole."""
 _BETWEEN = re.compile(
     r"\bdifferences?\b.{0,40}?\bbetween\s+(?P<one>.+?)\s+(?:and|or)\s+(?P<other>.+?)[?.]?\s*\Z"
     r"|\bhow (?:does|do|is|are)\s+(?P<this>.+?)\s+(?:compare[ds]?|differ|different)\s+(?:to|with|from)"
@@ -18,6 +20,13 @@ _BETWEEN = re.compile(
     r"|\A\s*(?P<left>[^?]{2,60}?)\s+(?:vs\.?|versus)\s+(?P<right>[^?]{2,60}?)[?.]?\s*\Z",
     re.IGNORECASE,
 )
+_TERSE = re.compile(
+    r"\A\s*(?:(?:the )?differences? (?:between|of)\s+)?(?!(?:how|what|when|which|does|is)\b)(?P<one>[^?,:;]{2,60}?)"
+    r"\s+(?:vs\.?|versus|or|and|against|compared (?:with|to))\s+(?P<other>[^?,:;]{2,60}?)"
+    r"(?=\s*(?:[?,:;]|\s-\s|\s(?:vs\.?|versus|or|and|for|when|if|on|in|at|as|differ|which|what|who|how|why)\s|\Z))",
+    re.IGNORECASE,
+)
+"""Matches two things side by side, in a question that compares: "basic or advanced format for a new config"."""
 _SENTENCES = re.compile(r"(?<=[?;])\s+")
 _JOINED = re.compile(
     r",?\s+(?:and|und|y|et)\s+(?=(?:what|who|whom|whose|when|where|which|why|how|is|are|was|were|does|do|did|can"
@@ -57,6 +66,9 @@ def parts_of(question: str) -> list[str]:
 def sides_of(question: str) -> tuple[str, str] | None:
     """Return the two things a question compares; None if it compares none."""
     found = _BETWEEN.search(question)
+    if (found is None or found["left"]) and form_of(question) == "comparison":
+        terse = _TERSE.match(question)
+        found = terse if terse and max(len(side.split()) for side in terse.groups()) <= MOST_WORDS else found
     sides = [side.strip() for side in found.groups() if side] if found else []
     return (_with_shared_noun(*sides), sides[1]) if len(sides) == 2 else None
 
