@@ -21,6 +21,7 @@ from typing import Any
 
 from footnotes.library import Library
 from footnotes.settings import Settings
+from footnotes.testing.quotes import places_of
 from footnotes.types import Answer
 
 MOST_CITED, MOST_WORDS, SOME = 0.5, 0.75, 0.1
@@ -31,29 +32,30 @@ def ask(library: Library, home: Path) -> Iterator[dict[str, Any]]:
     texts = {document.filename: library.text(document.id) for document in library.documents()}
     for line in map(json.loads, (home / "questions.jsonl").read_text().splitlines()):
         answer = library.ask(line["question"])
-        spans = [(texts[line["page"]].find(quote), len(quote)) for quote in line["evidence"]]
-        bounds = [(start, start + size) for start, size in spans]
+        bounds = [places_of(texts[line["page"]], mark)[0] for mark in line["evidence"]]
+        quotes = [texts[line["page"]][start:end] for start, end in bounds]
         yield {
             **line,
+            "evidence": quotes,
             "set": home.name,
             "result": answer.kind,
             "text": answer.answer,
             "from": [citation.filename for citation in answer.citations],
-            "judged": judge(answer, line, bounds),
+            "judged": judge(answer, line["page"], quotes, bounds),
             "first": bool(answer.citations) and _cites(answer, 1, line["page"], bounds) > 0,
         }
 
 
-def judge(answer: Answer, line: dict[str, Any], bounds: Sequence[tuple[int, int]]) -> str:
+def judge(answer: Answer, page: str | None, quotes: Sequence[str], bounds: Sequence[tuple[int, int]]) -> str:
     """What became of a question."""
     if answer.kind == "nothing":
         return "nothing"
-    cited = _cites(answer, len(answer.citations), line["page"], bounds)
+    cited = _cites(answer, len(answer.citations), page, bounds)
     if answer.kind == "passages":
         return "passages, there" if cited else "passages"
     if not bounds:
         return "in vain"
-    wanted = set(_WORD.findall(" ".join(line["evidence"]).lower()))
+    wanted = set(_WORD.findall(" ".join(quotes).lower()))
     said = len(wanted & set(_WORD.findall(answer.answer.lower()))) / max(1, len(wanted))
     whole = sum(end - start for start, end in bounds)
     if cited >= MOST_CITED * whole or said >= MOST_WORDS:

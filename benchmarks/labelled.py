@@ -8,11 +8,12 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
+
+from footnotes.testing.quotes import places_of
 
 _FOLDERS = (parent / "shared" / "data" for parent in Path(__file__).resolve().parents)
 DATA = next((folder for folder in _FOLDERS if folder.is_dir()), Path("shared/data"))
@@ -102,11 +103,7 @@ def documentation(home: Path, texts: dict[str, str]) -> list[Case]:
     cases = []
     for line in map(json.loads, (home / "questions.jsonl").read_text().splitlines()):
         page = line["page"] or ""
-        spans = tuple(
-            (found.start(), found.end())
-            for quote in line["evidence"]
-            for found in re.finditer(re.escape(quote), texts[page])
-        )
+        spans = tuple(span for mark in line["evidence"] for span in places_of(texts[page], mark))
         cases.append(Case(line["question"], page, spans, home.name))
     return cases
 

@@ -3,9 +3,9 @@
     python training/documentation.py --out FOLDER [SET…]
 
 Every set is a folder with `source.json` (registry, package, version, archive, and the names of the pages used) and
-`questions.jsonl`. A page's name is its path in the archive, or the end of it, with `-` for `/`. Python's packages come
-with `pip download`, Debian's with `apt-get download`, npm's with `npm pack`; the version is the one that the quotes
-were taken from.
+`questions.jsonl`, in which the quotes that answer are fingerprints of their words: the texts are not ours. A page's
+name is its path in the archive, or the end of it, with `-` for `/`. Python's packages come with `pip download`,
+Debian's with `apt-get download`, npm's with `npm pack`; the version is the one that the quotes were taken from.
 """
 
 from __future__ import annotations

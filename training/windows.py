@@ -4,7 +4,7 @@
 
 Each line is a question with its windows, best first, and which of their sentences answer. A window that the engine
 misses is added, so that every question that the documents answer has one that does. A set of pages has `pages/` and
-`questions.jsonl`, whose evidence are quotes; see `documentation.py`. The libraries are kept, for the next time.
+`questions.jsonl`, whose evidence are fingerprints of quotes; see `documentation.py`. The libraries are kept, for the next time.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from footnotes.answer.windows import cut_window, texts_of, title_of, windows_aro
 from footnotes.library import Library
 from footnotes.settings import Settings
 from footnotes.testing.hits import make_hit
+from footnotes.testing.quotes import places_of
 from footnotes.text.sentences import sentence_spans
 
 SEED = 20
@@ -60,15 +61,8 @@ def from_pages(home: Path, library: Library) -> Iterator[Asked]:
     """The questions of a set of pages; of each quote every place where its page has it."""
     texts = {document.filename: library.text(document.id) for document in library.documents()}
     for line in lines(home / "questions.jsonl"):
-        spans = tuple(span for quote in line["evidence"] for span in _places(texts[line["page"]], quote))
+        spans = tuple(span for mark in line["evidence"] for span in places_of(texts[line["page"]], mark))
         yield Asked(line["question"], line["kind"], line["page"] or "", spans)
-
-
-def _places(text: str, quote: str) -> Iterator[Span]:
-    start = text.find(quote)
-    while start >= 0:
-        yield start, start + len(quote)
-        start = text.find(quote, start + 1)
 
 
 def from_data(folder: Path, name: str, documents: Path) -> list[Asked]:
