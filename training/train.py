@@ -44,7 +44,7 @@ BATCH_TOKENS = 1_536
 OUTPUTS = {"verifier": 3, "chooser": 2}
 TOGETHER_TOKENS = 2_304
 """The tokens of a batch of questions with all their windows."""
-TIMES = 6
+TIMES = 3
 """How often a question about documentation is read for each one of another set: they are few, and the ones we want."""
 WHOLE, EACH = 0.5, 1.0
 """The weight of the windows judged alone, and of the sentences of all windows against each other."""
