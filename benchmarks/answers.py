@@ -233,10 +233,12 @@ def ranked_of(long: bool, count: int, mode: str, reader: Reader | None) -> list[
 
 
 def ranked_pages(home: Path, libraries: Path, reader: Reader | None) -> list[Ranked]:
-    """The questions of a set of pages with their sentences in order."""
+    """The questions of a set of pages with their sentences in order. They are asked once: without a quote, the rest of
+    the pages may still answer."""
     with BenchLibrary.of_pages(home, libraries) as library:
         texts = {document.filename: library.library.text(document.id) for document in library.library.documents()}
-        asked = ask_twice(library, documentation(home, texts))
+        cases = documentation(home, texts)
+        asked = [Asked(case, library.search(case.question, PASSAGES), bool(case.spans)) for case in cases]
         return [(each, ranked(each, library, reader)) for each in asked]
 
 

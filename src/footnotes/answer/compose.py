@@ -35,6 +35,8 @@ FEWEST = 3
 """The minimum words of a sentence to be shown as a passage."""
 NEAR = 0.4
 """The share of the question's weight that a near passage must cover."""
+NEAR_READ = -0.2
+"""The sixth of the log odds of its window from which a passage is near in other words than the question's."""
 LONGEST_HEADING = 80
 REPEATED = 0.7
 DAY_ABOVE = 20_000
@@ -126,7 +128,7 @@ def nearest_passages(extracted: Extract) -> tuple[str, tuple[Citation, ...]] | N
     for candidate in extracted.near:
         passage = candidate.passage
         if (
-            candidate.around < NEAR
+            (candidate.around < NEAR and not candidate.is_read_near(NEAR_READ))
             or len(candidate.text.split()) < FEWEST
             or (passage.document_id, passage.start) in seen
         ):

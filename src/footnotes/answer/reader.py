@@ -24,7 +24,7 @@ from footnotes.errors import ModelDamaged
 Logits = NDArray[np.float32]
 SHA256 = {
     "verifier": "0f99586ea00b44ce10db9f930f77862a5eb83102d78a5e618dac31ace3d9fcd4",
-    "chooser": "fc00b9b57dd326fdb015ed5b4acadd4218e2959aa70dc0afee5e63c64db39a14",
+    "chooser": "d3fa63bb77092da996fbfe0720d540ebd9e9020f6fd4061ef37e845ce1642402",
 }
 
 
