@@ -36,7 +36,7 @@ FEWEST = 3
 NEAR = 0.4
 """The share of the question's weight that a near passage must cover."""
 NEAR_READ = -0.2
-"""The sixth of the log odds of its window from which a passage is near in other words than the question's."""
+"""The `window` from which a passage is near, even if it uses other words: odds of about 1 to 3 that it answers."""
 LONGEST_HEADING = 80
 REPEATED = 0.7
 DAY_ABOVE = 20_000
@@ -128,7 +128,7 @@ def nearest_passages(extracted: Extract) -> tuple[str, tuple[Citation, ...]] | N
     for candidate in extracted.near:
         passage = candidate.passage
         if (
-            (candidate.around < NEAR and not candidate.is_read_near(NEAR_READ))
+            not _is_near(candidate)
             or len(candidate.text.split()) < FEWEST
             or (passage.document_id, passage.start) in seen
         ):
@@ -143,6 +143,11 @@ def nearest_passages(extracted: Extract) -> tuple[str, tuple[Citation, ...]] | N
         if len(citations) == NEAREST:
             break
     return (text, tuple(citations)) if citations else None
+
+
+def _is_near(candidate: Candidate) -> bool:
+    is_read = candidate.window != 0.0
+    return candidate.around >= NEAR or (is_read and candidate.window >= NEAR_READ)
 
 
 def as_written(quote: str) -> str:

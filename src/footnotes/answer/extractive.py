@@ -38,7 +38,7 @@ ABSTENTION = "Nothing in these documents answers this question."
 MAX_EMBEDDED = 24
 ON_THE_QUESTION = 0.2
 """The share of the question's weight that a further sentence must cover."""
-UNHEARD, UNHEARD_WORD = 0.25, 0.35
+UNHEARD, UNHEARD_WORD = 0.25, 0.7
 """The share of the likelihood of an answer that remains if the question has a name that no document has, and if a
 question of how or whether has another word that no document has."""
 UNHEARD_SHARE = 0.3
@@ -53,7 +53,7 @@ EACH_PART = 2
 DUPLICATE = 0.8
 AS_SURE = 0.75
 """How likely the window around a further reason must answer, as a share of the first: "because" is everywhere."""
-NEARLY, BESIDE_IT = 0.1, 0.05
+NEARLY, BESIDE_IT = 0.05, 0.04
 """The share of the best sentence's odds that a further sentence must have; and that one of the same document must have
 if the question asks for a fact, which either may state."""
 
@@ -126,20 +126,23 @@ SENTENCE_READ = Weights(
     window=1.09,
 )
 ANSWERED_READ = Weights(
-    -4.75,
-    coverage=1.25,
-    context=1.6,
-    around=-0.07,
-    pairs=0.38,
-    kind=-0.35,
-    relative=0.95,
-    carried=0.01,
-    lead=3.7,
-    chosen=1.25,
-    window=2.28,
+    -0.22,
+    coverage=-0.35,
+    context=0.93,
+    around=-1.05,
+    pairs=-0.17,
+    kind=-1.11,
+    relative=-0.25,
+    carried=0.3,
+    lead=4.16,
+    chosen=2.68,
+    window=0.45,
 )
 THRESHOLD_READ = 0.15
-"""The threshold at which about 5% of the held-out answerable questions of SQuAD get no answer."""
+"""The threshold at which about 5% of the answerable questions of XQuAD get no answer."""
+LEAST_CHOSEN, WITHOUT_CHOICE = -0.5, 0.1
+"""The share of the likelihood that remains if the reader gives the best sentence odds below 1 to 20: its window may be
+on the matter and nothing in it the answer. What introduces a list is chosen for its items."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +191,8 @@ def extract(
     if read.kind == "definition" and chosen[0][0].kind:
         chosen = [pair for pair in chosen if pair[0].kind]  # drop sentences that do not say what it is
     if read.kind == "reason":
-        chosen = [pair for pair in chosen if pair[0].window >= AS_SURE * chosen[0][0].window]
+        surest = chosen[0][0].window
+        chosen = [pair for pair in chosen if pair[0].window >= surest - (1 - AS_SURE) * abs(surest)]
         chosen += [] if any(pair[0].kind for pair in chosen) else _reason_beside(chosen[0][0], ranked)
     return Extract(tuple(chosen), confidence, whole=not plain)
 
@@ -327,7 +331,8 @@ def answered(ranked: Sequence[tuple[Candidate, float]], reader: Reader | None = 
         return 0.0
     best = ranked[0][0]
     if reader is not None:
-        return ANSWERED_READ.probability(best)
+        is_refused = best.chosen < LEAST_CHOSEN and not best.text.endswith((":", "："))
+        return ANSWERED_READ.probability(best) * (WITHOUT_CHOICE if is_refused else 1.0)
     return (ANSWERED if best.cosine is None else ANSWERED_EMBEDDED).probability(best)
 
 

@@ -108,7 +108,7 @@ COLOUR = re.compile(
     re.IGNORECASE,
 )
 REASON = re.compile(
-    r"\b(?:because|since|that['’]s why|this is why|as a result|so that(?!['’]s)|in order to|due to|thanks to|therefore|reason|this way|that way|avoid|prevent|allows?"
+    r"\b(?:because(?! of (?:this|that)\b)|since|that['’]s why|this is why|as a result|so that(?!['’]s)|in order to|due to|thanks to|therefore|reason|this way|that way|avoid|prevent|allows?"
     r"|otherwise|weil|damit|denn|deshalb|porque|para que|parce que|afin)\b",
     re.IGNORECASE,
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from footnotes.answer.candidates import Candidate
@@ -140,6 +142,13 @@ def test_passages_stand_under_their_place_with_an_exact_footnote() -> None:
     (citation,) = citations
     assert citation.quote == "It costs nothing." and text[slice(*citation.answer_span)] == "It costs nothing."
     assert nearest_passages(Extract((), 0.1, ())) is None
+
+
+def test_a_passage_in_other_words_is_near_if_the_chooser_takes_it_for_an_answer() -> None:
+    other = replace(candidate("It costs nothing."), around=0.1)
+    assert nearest_passages(Extract((), 0.1, (other,))) is None
+    assert nearest_passages(Extract((), 0.1, (other.with_choice(0.01, 0.01),))) is None
+    assert nearest_passages(Extract((), 0.1, (other.with_choice(0.1, 0.4),))) is not None
 
 
 def test_a_sentence_that_points_at_its_heading_names_it_in_brackets_outside_the_quote() -> None:

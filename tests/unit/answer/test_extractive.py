@@ -16,6 +16,7 @@ from footnotes.answer.candidates import Candidate, candidates_of, read_question
 from footnotes.answer.compose import as_written, written
 from footnotes.answer.extractive import ABSTENTION, extract, heard
 from footnotes.answer.passages import passages_of
+from footnotes.answer.questions import names_kind
 from footnotes.answer.tables.write import MARK
 from footnotes.embed import Matrix
 from footnotes.settings import Settings
@@ -502,6 +503,19 @@ def test_the_noun_that_two_sides_share_tells_neither() -> None:
     hits = [make_hit(names, document="names.md"), make_hit(fields, document="fields.md", score=0.9)]
     answer = ask("What is the difference between path and query parameters?", *hits, reader=False)
     assert "part of the address" in answer.answer and "stands behind it" in answer.answer
+
+
+def test_what_follows_from_something_is_no_reason() -> None:
+    assert names_kind("Because of the core, it is fast.", "reason", "Why is it fast?")
+    assert not names_kind("Because of this, the page of experts moved.", "reason", "Why is it fast?")
+
+
+def test_a_reason_is_given_if_the_chooser_doubts_every_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    ranked = extractive.rank
+    monkeypatch.setattr(
+        extractive, "rank", lambda *asked: [(replace(each, window=-0.1), 0.5) for each, _ in ranked(*asked)]
+    )
+    assert extract("Why is the tool so fast?", [make_hit("The tool is fast, thanks to its compiled core.")]).sentences
 
 
 @pytest.mark.parametrize(("window", "count"), [(0.2, 1), (0.45, 2)])
