@@ -33,6 +33,11 @@ def records(pages: dict[str, list[str]] = PAGES) -> list[dict[str, Any]]:
     ]
 
 
+def many(count: int) -> list[dict[str, Any]]:
+    texts = [f"Rule {number} says that item{number} belongs to box{number * 7}." for number in range(count)]
+    return records({"rules.pdf": texts})
+
+
 def texts_of(given: Sequence[dict[str, Any]]) -> list[str]:
     return [record["page_content"] for record in given]
 

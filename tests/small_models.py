@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -18,6 +21,8 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
+HUB_NAME = "people/small-model"
+HUB_FILES = {"1_Pooling/config.json": {"pooling_mode_cls_token": True}, "config.json": {"pad_token_id": 0}}
 WORDS = (
     "[PAD]",
     "[CLS]",
@@ -197,3 +202,10 @@ def loopback_hub() -> Iterator[Hub]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+def footnotes(hub: Hub, home: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The command line in a process of its own: the hub's client reads its variables when it is loaded."""
+    settings = {"HF_ENDPOINT": hub.address, "HF_HOME": str(home), "HF_HUB_DISABLE_PROGRESS_BARS": "1", **environment}
+    command = [sys.executable, "-m", "footnotes", *words]
+    return subprocess.run(command, env={**os.environ, **settings}, capture_output=True, text=True, check=False)

@@ -6,39 +6,13 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 from footnotes.errors import FootnotesError
 from postgres import PostgresServer
 from serving import serving, settled
-
-_CUT = """
-SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name LIKE 'footnotes worker%'
-"""
-
-
-@contextmanager
-def worker(address: str, folder: Path, *arguments: str, **settings: str) -> Iterator[subprocess.Popen[str]]:
-    said = {f"FOOTNOTES_{name.upper()}": value for name, value in settings.items()}
-    environment = {**os.environ, "FOOTNOTES_STORE": address, "FOOTNOTES_EMBEDDER": "hashing", **said}
-    command = [sys.executable, "-m", "footnotes", "worker", "--library", str(folder), *arguments]
-    with (folder / "worker.log").open("w") as log:
-        process = subprocess.Popen(command, env=environment, stderr=log, text=True)
-        try:
-            yield process
-        finally:
-            process.terminate()
-            process.wait(40)
-
-
-def until(condition: object, seconds: float = 180) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < deadline, "it did not come to that"
-        time.sleep(0.1)
+from workers import CUT_WORKERS, until, worker
 
 
 def test_a_worker_that_always_loses_its_lease_leaves_no_job_in_the_queue_for_ever(
@@ -55,7 +29,7 @@ def test_a_worker_that_always_loses_its_lease_leaves_no_job_in_the_queue_for_eve
         try:
 
             def lose() -> bool:
-                postgres.execute(_CUT, address=address)
+                postgres.execute(CUT_WORKERS, address=address)
                 time.sleep(0.2)
                 return False
 

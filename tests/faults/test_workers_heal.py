@@ -2,47 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import socket
-import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from clusters import Cluster, Clusters
 from postgres import PostgresServer
 from serving import serving
+from workers import CUT_WORKERS, until, worker
 
-_CUT = """
-SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name LIKE 'footnotes worker%'
-"""
 _LIVE = "SELECT count(*) FROM footnotes_server.workers WHERE heartbeat_at > now() - interval '15 seconds'"
-
-
-@contextmanager
-def worker(address: str, folder: Path, *arguments: str, **settings: str) -> Iterator[subprocess.Popen[str]]:
-    said = {f"FOOTNOTES_{name.upper()}": value for name, value in settings.items()}
-    environment = {**os.environ, "FOOTNOTES_STORE": address, "FOOTNOTES_EMBEDDER": "hashing", **said}
-    command = [sys.executable, "-m", "footnotes", "worker", "--library", str(folder), *arguments]
-    with (folder / "worker.log").open("w") as log:
-        process = subprocess.Popen(command, env=environment, stderr=log, text=True)
-        try:
-            yield process
-        finally:
-            process.terminate()
-            process.wait(40)
-
-
-def until(condition: object, seconds: float = 180) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < deadline, "it did not come to that"
-        time.sleep(0.1)
 
 
 def is_alive(server: PostgresServer | Cluster, address: str) -> bool:
@@ -59,7 +30,7 @@ def test_a_worker_whose_connections_are_cut_works_on(postgres: PostgresServer, t
     with serving(tmp_path, store=address, serve_worker=False) as server, worker(address, tmp_path) as process:
         assert server.add("before.md", "Before zq1.")
         for number in range(3):
-            assert postgres.execute(_CUT, address=address), "its connections are known by their name"
+            assert postgres.execute(CUT_WORKERS, address=address), "its connections are known by their name"
             assert server.add(f"after{number}.md", f"After zq{number}.")
         assert process.poll() is None
 

@@ -2,30 +2,9 @@
 
 from __future__ import annotations
 
-from footnotes.cli.ask import HELD, StreamedAnswer, step_line
-from footnotes.types import Answer, Citation, Event, Leg, Step, Usage
-
-
-def answer_of(text: str, citations: tuple[Citation, ...] = (), **changes: object) -> Answer:
-    fields: dict[str, object] = {
-        "question": "?",
-        "answer": text,
-        "abstained": not citations,
-        "citations": citations,
-        "hits": (),
-        "model": "m",
-        "usage": Usage(),
-        "steps": (),
-        "legs": {},
-        "degraded": False,
-    }
-    return Answer(**(fields | changes))  # type: ignore[arg-type]
-
-
-def shown(events: list[Event]) -> tuple[str, list[str]]:
-    written: list[str] = []
-    StreamedAnswer(written.append, written.append).show(events)
-    return "".join(written), written
+from footnotes.cli.ask import HELD, step_line
+from footnotes.types import Event, Leg, Step
+from streamed import answer_of, shown
 
 
 def test_an_answer_that_turns_into_an_abstention_says_so() -> None:

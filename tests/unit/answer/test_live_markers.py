@@ -5,33 +5,11 @@ from __future__ import annotations
 from footnotes.answer.align import Aligner
 from footnotes.answer.generate import Transcript
 from footnotes.answer.passages import passages_of
-from footnotes.cli.ask import StreamedAnswer
 from footnotes.testing.hits import make_hit
-from footnotes.types import Answer, Citation, Event, Usage
+from footnotes.types import Event
+from streamed import answer_of, shown
 
 SOURCE = "The notice period is three months. Lunch costs four euros. The cook is Maria Rossi from Bologna."
-
-
-def answer_of(text: str, citations: tuple[Citation, ...] = (), **changes: object) -> Answer:
-    fields: dict[str, object] = {
-        "question": "?",
-        "answer": text,
-        "abstained": not citations,
-        "citations": citations,
-        "hits": (),
-        "model": "m",
-        "usage": Usage(),
-        "steps": (),
-        "legs": {},
-        "degraded": False,
-    }
-    return Answer(**(fields | changes))  # type: ignore[arg-type]
-
-
-def shown(events: list[Event]) -> tuple[str, list[str]]:
-    written: list[str] = []
-    StreamedAnswer(written.append, written.append).show(events)
-    return "".join(written), written
 
 
 def streamed(text: str, size: int) -> list[Event]:

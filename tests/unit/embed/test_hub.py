@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,52 +12,34 @@ import pytest
 from fastembed import LateInteractionTextEmbedding, TextEmbedding
 from fastembed.rerank.cross_encoder import TextCrossEncoder
 
-from small_models import Hub, Kind, loopback_hub, states_of, unit, write_model
-
-NAME = "people/small-model"
-FILES = {"1_Pooling/config.json": {"pooling_mode_cls_token": True}, "config.json": {"pad_token_id": 0}}
-
-
-@pytest.fixture
-def hub(tmp_path: Path) -> Iterator[Hub]:
-    with loopback_hub() as running:
-        running.repositories[NAME] = write_model(tmp_path / "hub", FILES, weights="onnx/model.onnx")
-        (tmp_path / "hub" / "pytorch_model.bin").write_bytes(b"large and of no use here")
-        yield running
-
-
-def footnotes(hub: Hub, home: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """The command line in a process of its own: the hub's client reads its variables when it is loaded."""
-    settings = {"HF_ENDPOINT": hub.address, "HF_HOME": str(home), "HF_HUB_DISABLE_PROGRESS_BARS": "1", **environment}
-    command = [sys.executable, "-m", "footnotes", *words]
-    return subprocess.run(command, env={**os.environ, **settings}, capture_output=True, text=True, check=False)
+from small_models import HUB_NAME, Hub, Kind, footnotes, states_of, unit, write_model
 
 
 @pytest.mark.parametrize("file", ["onnx/model.onnx", "config.json"])
 def test_what_is_not_what_the_hub_lists_is_refused(hub: Hub, tmp_path: Path, file: str) -> None:
     hub.damaged = file
-    done = footnotes(hub, tmp_path / "home", "models", "fetch", NAME, "--to", str(tmp_path / "kept"))
+    done = footnotes(hub, tmp_path / "home", "models", "fetch", HUB_NAME, "--to", str(tmp_path / "kept"))
     assert done.returncode != 0 and "not what the hub says" in done.stderr, done.stderr
-    assert not (tmp_path / "kept" / NAME).exists()
+    assert not (tmp_path / "kept" / HUB_NAME).exists()
 
 
 def test_offline_and_unknown_names_are_named(hub: Hub, tmp_path: Path) -> None:
     home, to = tmp_path / "home", str(tmp_path / "kept")
-    offline = footnotes(hub, home, "models", "fetch", NAME, "--to", to, HF_HUB_OFFLINE="1")
+    offline = footnotes(hub, home, "models", "fetch", HUB_NAME, "--to", to, HF_HUB_OFFLINE="1")
     assert "cannot be fetched" in offline.stderr and "embedder_unavailable" in offline.stderr and hub.asked == []
     unknown = footnotes(hub, home, "models", "fetch", "people/none", "--to", to)
     assert "the hub has no people/none" in unknown.stderr
-    revision = footnotes(hub, home, "models", "fetch", f"{NAME}@{'0' * 40}", "--to", to)
+    revision = footnotes(hub, home, "models", "fetch", f"{HUB_NAME}@{'0' * 40}", "--to", to)
     assert "the hub has no people/small-model" in revision.stderr
 
 
 def test_a_library_fetches_what_it_is_set_to(hub: Hub, tmp_path: Path) -> None:
     (tmp_path / "cats.txt").write_text("cats purr")
     words = ("add", str(tmp_path / "cats.txt"), "--library", str(tmp_path / "library"))
-    chosen = {"FOOTNOTES_EMBEDDER": f"onnx:{NAME}", "FOOTNOTES_MODELS_DIR": str(tmp_path / "kept")}
+    chosen = {"FOOTNOTES_EMBEDDER": f"onnx:{HUB_NAME}", "FOOTNOTES_MODELS_DIR": str(tmp_path / "kept")}
     done = footnotes(hub, tmp_path / "home", *words, **chosen)
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "kept" / NAME / "footnotes-model.json").is_file()
+    assert (tmp_path / "kept" / HUB_NAME / "footnotes-model.json").is_file()
 
 
 FAST = {

@@ -2,32 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from footnotes.library import Library
-from footnotes.settings import settings_from
 from footnotes.testing.embedder import HashingEmbedder
-from importing import json_file, records, with_vectors
-
-
-@pytest.fixture
-def embedder() -> HashingEmbedder:
-    return HashingEmbedder()
-
-
-@pytest.fixture
-def counted(tmp_path: Path, embedder: HashingEmbedder) -> Iterator[Library]:
-    with Library(tmp_path / "library", settings=settings_from({}), embedder=embedder) as library:
-        yield library
-
-
-def many(count: int) -> list[dict[str, Any]]:
-    texts = [f"Rule {number} says that item{number} belongs to box{number * 7}." for number in range(count)]
-    return records({"rules.pdf": texts})
+from importing import json_file, many, records, with_vectors
 
 
 def test_an_unchanged_text_is_never_embedded_twice(counted: Library, embedder: HashingEmbedder, tmp_path: Path) -> None:

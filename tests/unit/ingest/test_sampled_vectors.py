@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from footnotes.library import Library
 from footnotes.settings import settings_from
 from footnotes.testing.embedder import HashingEmbedder
 from footnotes.types import Role
-from importing import json_file, records, with_vectors
+from importing import json_file, many, with_vectors
 
 
 class Lengthy(HashingEmbedder):
@@ -28,22 +27,6 @@ class Lengthy(HashingEmbedder):
     def embed(self, texts: Any, *, role: Role) -> Matrix:
         lengths = np.array([[1.0 + len(text) % 3] for text in texts], dtype=np.float32)
         return super().embed(texts, role=role) * lengths
-
-
-@pytest.fixture
-def embedder() -> HashingEmbedder:
-    return HashingEmbedder()
-
-
-@pytest.fixture
-def counted(tmp_path: Path, embedder: HashingEmbedder) -> Iterator[Library]:
-    with Library(tmp_path / "library", settings=settings_from({}), embedder=embedder) as library:
-        yield library
-
-
-def many(count: int) -> list[dict[str, Any]]:
-    texts = [f"Rule {number} says that item{number} belongs to box{number * 7}." for number in range(count)]
-    return records({"rules.pdf": texts})
 
 
 def stored(library: Library) -> dict[str, Any]:

@@ -1,25 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from fpdf import FPDF
 from fpdf.enums import AccessPermission, EncryptionMethod
 
 from footnotes.errors import EmptyDocument, EncryptedDocument, ParseError
-
-WORDS = "The committee considered the proposal in detail and agreed that more information was needed. "
-
-
-def new_pdf() -> FPDF:
-    pdf = FPDF()
-    pdf.set_font("Helvetica", size=11)
-    return pdf
-
-
-def page_of(pdf: FPDF, *paragraphs: str) -> None:
-    pdf.add_page()
-    for paragraph in paragraphs:
-        pdf.multi_cell(0, 6, paragraph)
-        pdf.ln(6)
+from pdfs import WORDS, new_pdf, page_of
 
 
 def test_pages_paragraphs_and_headings(parse) -> None:

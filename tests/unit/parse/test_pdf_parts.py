@@ -5,26 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fpdf import FPDF
 
 from footnotes.errors import NotFound
 from footnotes.parse import PART_CHARACTERS
 from footnotes.parse.pdf_boxes import boxes, find_quote, isolated_boxes
-
-WORDS = "The committee considered the proposal in detail and agreed that more information was needed. "
-
-
-def new_pdf() -> FPDF:
-    pdf = FPDF()
-    pdf.set_font("Helvetica", size=11)
-    return pdf
-
-
-def page_of(pdf: FPDF, *paragraphs: str) -> None:
-    pdf.add_page()
-    for paragraph in paragraphs:
-        pdf.multi_cell(0, 6, paragraph)
-        pdf.ln(6)
+from pdfs import WORDS, new_pdf, page_of
 
 
 def test_many_pages_come_in_parts(parse) -> None:

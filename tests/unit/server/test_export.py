@@ -54,24 +54,6 @@ def test_modules_are_joined_in_the_order_they_need_each_other() -> None:
         bundle_modules("a/main.js", modules | {"a/b.js": "export class Three {}\n"})
 
 
-def turn(text: str, cited: dict[str, int], unsupported: tuple[str, ...] = ()) -> KeptTurn:
-    def span(words: str) -> list[int]:
-        return [text.index(words), text.index(words) + len(words)]
-
-    citations = [
-        {"marker": marker, "answer_span": span(words), "filename": "h.pdf", "page": marker, "quote": f"Quote\n{marker}"}
-        for words, marker in cited.items()
-    ]
-    answer = {"citations": citations, "unsupported": [span(words) for words in unsupported]}
-    return KeptTurn(1, "How long?", {}, "done", text, answer, None, None, "", "", "")
-
-
-TURNS = [
-    turn("Three **months**. Two weeks.\n\n- Six [sic].", {"Three **months**.": 1, "Two weeks.": 1, "Six [sic].": 2}),
-    turn("| a | b |\n| - | - |\n| 1 | 2 |\n\nThe cat\x0b is purple. ", {"| 1 | 2 |": 1}, ("The cat\x0b is purple. ",)),
-]
-
-
 def test_a_conversation_is_taken_away_as_word_with_footnotes_of_word() -> None:
     document = WordDocument(io.BytesIO(to_word("Notice", TURNS)))
     texts = [paragraph.text for paragraph in document.paragraphs]

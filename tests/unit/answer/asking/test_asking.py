@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import footnotes
+from asked import CANTEEN, opened
 from footnotes.errors import OptionError, ProviderBadResponse, QueryError, SearchUnavailable
 from footnotes.library import Library
 from footnotes.settings import Settings
@@ -18,26 +18,6 @@ from footnotes.testing import provider as fake
 from footnotes.testing.embedder import HashingEmbedder
 from footnotes.testing.provider import Asked, ScriptedProvider
 from footnotes.types import Answer, Event, Turn
-
-HANDBOOK = (
-    "# Work\n\n## Notice\n\nThe notice period is three months.\n\n## Holidays\n\nStaff have 28 days of paid holiday.\n"
-)
-CANTEEN = "The canteen opens at noon. The cook is Maria Rossi. Maria Rossi was born in Bologna in 1971.\n"
-
-
-@pytest.fixture
-def provider() -> Iterator[ScriptedProvider]:
-    with ScriptedProvider() as running:
-        yield running
-
-
-def opened(folder: Path, provider: ScriptedProvider | None = None, **changes: Any) -> Library:
-    if provider is not None:
-        changes = {"model": "openai:test", "openai_base_url": provider.base_url} | changes
-    library = Library(folder / "library", settings=Settings(**changes), embedder=HashingEmbedder())
-    library.add_text(HANDBOOK, filename="handbook.md")
-    library.add_text(CANTEEN, filename="canteen.txt")
-    return library
 
 
 def checked(library: Library, answer: Answer) -> Answer:
