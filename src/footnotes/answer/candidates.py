@@ -332,77 +332,111 @@ def _weight(share: float) -> float:
     return max(COMMON, -math.log(min(1.0, max(share, RAREST))))
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A stretch of a passage between two ends of sentences. `sentence` is empty if it cannot be part of an answer."""
+
+    start: int
+    span: tuple[int, int]  # without the white space around
+    sentence: str
+    ordered: list[str]
+    asked: frozenset[str]
+    head: Head | None
+    headings: tuple[str, ...]
+    header: str
+    version: str
+    opening: int  # sentences since the last heading
+
+
 def _in_passage(question: Question, passage: Passage, top: float, lead: float, prior: float) -> Iterator[Candidate]:
     terms = analyze(passage.text)
     said = question.among(terms)
     meant = question.alike(terms) - said
-    words = said | meant | _named_terms(question, passage.title)
-    around, relative = question.covered(words), passage.score / top if top > 0 else 1.0
+    around = question.covered(said | meant | _named_terms(question, passage.title))
     before: deque[frozenset[str]] = deque(maxlen=BEFORE)
+    last_head: Head | None = None
+    for place in _places_in(question, passage, meant):
+        if place.sentence:
+            head = place.head
+            headed = place.asked | _named_terms(question, " ".join(place.headings[-1:]))
+            replies = head is not None and question_before(passage, passage.start + place.start) is not None
+            subject = headed | before[-1] if before and points_back(place.sentence) else headed
+            earlier = before[-1] if head and before and head == last_head else frozenset()
+            subject = subject.union(*before) if replies else subject  # a question may itself refer to "it"
+            named = " ".join((place.header, passage.title, *place.headings))
+            widened = headed.union(*before) | _named_terms(question, named)
+            own = question.covered(place.asked)
+            kind = _kind_share(question, place.version + place.sentence, in_chat=bool(head))
+            spoken = _by_whom(question, head.name, place.sentence, question.covered(subject | earlier)) if head else 0.0
+            yield Candidate(
+                passage,
+                passage.start + place.span[0],
+                passage.start + place.span[1],
+                place.sentence,
+                frozenset(place.ordered),
+                coverage=own + HEADED * kind * (question.covered(headed) - own),
+                context=question.covered(widened),
+                around=around,
+                pairs=_pair_share(question, place.ordered),
+                kind=kind,
+                relative=passage.score / top if top > 0 else 1.0,
+                carried=question.covered(subject) - own,
+                lead=lead,
+                prior=prior + _place_odds(question, passage, place, headed, kind, whole=prior >= 0) + spoken,
+                by_asked=head is not None and head.name in question.speakers,
+            )
+        before.append(place.asked)
+        last_head = place.head
+
+
+def _places_in(question: Question, passage: Passage, meant: frozenset[str]) -> Iterator[_Place]:
+    """Yield every sentence of a passage with what it has of the question, and where it stands."""
     spans = spans_in(passage)
     headers = header_rows(passage.text, spans)
     opening = 0 if passage.start == 0 else OPENING
     code = _code_in(passage.text)
-    last_head: Head | None = None
-    for place, (start, end) in enumerate(spans):
-        ordered = analyze(passage.text[start:end])
-        asked = question.among(ordered) - question.only_in_names(passage.text[start:end])
+    for number, (start, end) in enumerate(spans):
+        text, at = passage.text[start:end], passage.start + start
+        ordered = analyze(text)
+        asked = question.among(ordered) - question.only_in_names(text)
         asked |= question.alike(ordered) & meant if meant else frozenset()
-        head = message_of(passage, passage.start + start)
         span = _trim(passage.text, start, end)
         asked |= _named_terms(question, item_above(passage.text, span[0])) if span else frozenset()
         opening = 0 if _HEADING.match(passage.text, start, end) else opening + 1
-        headings = headings_at(passage, passage.start + start)
-        named = f"{release_at(passage, passage.start + start)} " if question.kind == "version" else ""
-        told = head is not None or place in headers or bool(named) or _tells(question, passage.text[start:end], ordered)
+        head, headings = message_of(passage, at), headings_at(passage, at)
+        version = f"{release_at(passage, at)} " if question.kind == "version" else ""
+        told = head is not None or number in headers or bool(version) or _tells(question, text, ordered)
         told = told and not any(begin <= start < finish for begin, finish in code)
-        sentence = passage.text[slice(*span)] if span and told and headers.get(place) != place else ""
+        sentence = passage.text[slice(*span)] if span and told and headers.get(number) != number else ""
         titled = bool(passage.hits[0].pages) and _TITLE.fullmatch(sentence) is not None
-        if head is not None and _is_of_another(question, head.name, sentence):
+        if titled or (head is not None and _is_of_another(question, head.name, sentence)):
             sentence = ""
-        if span and sentence and not titled and _can_answer(question, sentence, headings, named):
-            header = passage.text[slice(*spans[headers[place]])] if place in headers else ""
-            headed = asked | _named_terms(question, " ".join(headings[-1:]))
-            replies = head is not None and question_before(passage, passage.start + start) is not None
-            subject = headed | before[-1] if before and points_back(sentence) else headed
-            earlier = before[-1] if head and before and head == last_head else frozenset()
-            subject = subject.union(*before) if replies else subject  # a question may itself refer to "it"
-            widened = headed.union(*before) | _named_terms(question, " ".join((header, passage.title, *headings)))
-            own, kind = question.covered(asked), _kind_share(question, named + sentence, in_chat=bool(head))
-            yield Candidate(
-                passage,
-                passage.start + span[0],
-                passage.start + span[1],
-                sentence,
-                frozenset(ordered),
-                coverage=own + HEADED * kind * (question.covered(headed) - own),
-                context=question.covered(widened),
-                around=around,
-                pairs=_pair_share(question, ordered),
-                kind=kind,
-                relative=relative,
-                carried=question.covered(subject) - own,
-                lead=lead,
-                prior=prior
-                + ON_THE_MATTER * question.covered(_named_terms(question, " ".join(headings)))
-                + (SAYS_IT.get(question.kind, 0.0) if kind else 0.0)
-                + (
-                    AT_ONCE
-                    if question.kind == "definition" and _at_once(question, sentence, passage, headings)
-                    else 0.0
-                )
-                + (ASKED_ABOVE if opening <= OPENING and _is_asked_above(question, headings) else 0.0)
-                + (TITLE if _is_title(passage.text, *span) else 0.0)
-                + (_manner(question, sentence, question.covered(headed)) if prior >= 0 else 0.0)
-                + _introduces(question, sentence, passage.text, span[1], question.covered(headed))
-                + (OPENS if opening <= OPENING and _is_named(question, headings) else 0.0)
-                + (HAS_SYMBOL if has_symbol(sentence, question.symbols) else 0.0)
-                + (IN_REFERENCES if _is_reference(passage.text, *span) else 0.0)
-                + (_by_whom(question, head.name, sentence, question.covered(subject | earlier)) if head else 0.0),
-                by_asked=head is not None and head.name in question.speakers,
-            )
-        before.append(asked)
-        last_head = head
+        if sentence and not _can_answer(question, sentence, headings, version):
+            sentence = ""
+        header = passage.text[slice(*spans[headers[number]])] if number in headers else ""
+        yield _Place(start, span or (start, end), sentence, ordered, asked, head, headings, header, version, opening)
+
+
+def _place_odds(
+    question: Question, passage: Passage, place: _Place, headed: frozenset[str], kind: float, *, whole: bool
+) -> float:
+    """Return log odds for where a sentence stands and how it is put. Without `whole` its manner counts nothing."""
+    sentence, headings, span = place.sentence, place.headings, place.span
+    covered = question.covered(headed)
+    at_once = question.kind == "definition" and _at_once(question, sentence, passage, headings)
+    opens = place.opening <= OPENING
+    return (
+        ON_THE_MATTER * question.covered(_named_terms(question, " ".join(headings)))
+        + (SAYS_IT.get(question.kind, 0.0) if kind else 0.0)
+        + (AT_ONCE if at_once else 0.0)
+        + (ASKED_ABOVE if opens and _is_asked_above(question, headings) else 0.0)
+        + (TITLE if _is_title(passage.text, *span) else 0.0)
+        + (_manner(question, sentence, covered) if whole else 0.0)
+        + _introduces(question, sentence, passage.text, span[1], covered)
+        + (OPENS if opens and _is_named(question, headings) else 0.0)
+        + (HAS_SYMBOL if has_symbol(sentence, question.symbols) else 0.0)
+        + (IN_REFERENCES if _is_reference(passage.text, *span) else 0.0)
+    )
 
 
 def _prior(question: Question, passage: Passage) -> float:
