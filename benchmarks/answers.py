@@ -28,9 +28,10 @@ from bench_library import BenchLibrary
 from labelled import Case, T, chunking, documentation, squad, xquad
 
 from footnotes.answer import extractive
-from footnotes.answer.candidates import Candidate, read_question
+from footnotes.answer.candidates import Candidate
 from footnotes.answer.passages import passages_of
 from footnotes.answer.reader import Reader
+from footnotes.answer.terms import read_question
 from footnotes.types import Hit
 
 FEATURES = (

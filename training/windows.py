@@ -21,10 +21,11 @@ from typing import Any
 
 from data import lines
 
-from footnotes.answer.candidates import candidates_of, read_question
+from footnotes.answer.candidates import candidates_of
 from footnotes.answer.extractive import SENTENCE
 from footnotes.answer.passages import Passage, passages_of, spans_in
 from footnotes.answer.questions import without_pointers
+from footnotes.answer.terms import read_question
 from footnotes.answer.windows import cut_window, texts_of, title_of, windows_around
 from footnotes.library import Library
 from footnotes.settings import Settings

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from footnotes.answer.candidates import function_terms
 from footnotes.answer.claims import claim_in
 from footnotes.answer.conditions import misjoined, turned_around
 from footnotes.answer.denial import denied_otherwise
@@ -23,6 +22,7 @@ from footnotes.answer.judge import figures_of, supported
 from footnotes.answer.order import exchanged
 from footnotes.answer.passages import Passage
 from footnotes.answer.reader import Reader
+from footnotes.answer.terms import function_terms
 from footnotes.text.analysis import analyze
 from footnotes.text.sentences import sentence_spans
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from footnotes.answer.align import Aligner
-from footnotes.answer.candidates import DocumentFrequency
 from footnotes.answer.citations import Cited, cite_with
 from footnotes.answer.compose import nearest_passages, written
 from footnotes.answer.context import Context, Count, ReadText, build_context
@@ -28,6 +27,7 @@ from footnotes.answer.reader import Reader
 from footnotes.answer.repair import findings_of, is_better, repair_request
 from footnotes.answer.tables.found import Found, best_answer, formula_answer
 from footnotes.answer.tables.write import written_table
+from footnotes.answer.terms import DocumentFrequency
 from footnotes.answer.yesno import answered_by
 from footnotes.errors import (
     ConfigError,

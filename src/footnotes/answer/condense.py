@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from footnotes.answer.candidates import function_terms
 from footnotes.answer.models import ChatModel, ChatRequest, Message, Reply, complete
 from footnotes.answer.prompt import escaped
+from footnotes.answer.terms import function_terms
 from footnotes.remote.deadline import Deadline
 from footnotes.text.analysis import analyze
 from footnotes.types import Turn

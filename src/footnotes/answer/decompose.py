@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from footnotes.answer.candidates import function_terms
 from footnotes.answer.questions import NAME, form_of
+from footnotes.answer.terms import function_terms
 from footnotes.text.analysis import analyze
 
 MAX_PARTS = 4

@@ -16,19 +16,13 @@ from typing import Protocol
 
 import numpy as np
 
-from footnotes.answer.candidates import (
-    Candidate,
-    DocumentFrequency,
-    Question,
-    candidates_of,
-    function_terms,
-    read_question,
-)
+from footnotes.answer.candidates import Candidate, candidates_of
 from footnotes.answer.disagree import Dated, disagreement
 from footnotes.answer.hints import goes_on
 from footnotes.answer.passages import Passage, headings_at, passages_of
 from footnotes.answer.questions import NUMBER, form_of, has_symbol, is_english, without_periods, without_pointers
 from footnotes.answer.reader import Reader
+from footnotes.answer.terms import DocumentFrequency, Question, function_terms, read_question
 from footnotes.answer.windows import read_candidates
 from footnotes.embed import Matrix
 from footnotes.text.analysis import analyze

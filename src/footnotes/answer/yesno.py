@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from footnotes.answer.candidates import function_terms
 from footnotes.answer.denial import denied_otherwise
 from footnotes.answer.plain import plain_text
 from footnotes.answer.questions import form_of
 from footnotes.answer.reader import Reader
+from footnotes.answer.terms import function_terms
 from footnotes.text.analysis import analyze
 
 YES, NO = "Yes: ", "No: "

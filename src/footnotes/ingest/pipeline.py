@@ -294,7 +294,11 @@ class Pipeline:
             replaces=replaces,
         )
         work = _Work(origin, draft, "deduplicated" if renamed else status, list(kind.warnings))
-        source = Source(origin.path, origin.filename, kind.mime, file.content)
+        yield from self._keep(work, Source(origin.path, origin.filename, kind.mime, file.content), chunker)
+
+    def _keep(self, work: _Work, source: Source, chunker: Chunker) -> Iterator[Added]:
+        """Read a file, and keep its draft until it is written with others."""
+        origin, draft = work.origin, work.draft
         try:
             yield from self._read(work, source, chunker)
         except GenerationReplaced:

@@ -12,12 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from footnotes.answer import Answerer, extractive
-from footnotes.answer.candidates import Candidate, candidates_of, read_question
+from footnotes.answer.candidates import Candidate, candidates_of
 from footnotes.answer.compose import as_written, written
 from footnotes.answer.extractive import ABSTENTION, extract, heard
 from footnotes.answer.passages import passages_of
 from footnotes.answer.questions import names_kind
 from footnotes.answer.tables.write import MARK
+from footnotes.answer.terms import read_question
 from footnotes.embed import Matrix
 from footnotes.settings import Settings
 from footnotes.testing.hits import make_hit

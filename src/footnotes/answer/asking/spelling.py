@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from footnotes.answer.candidates import function_terms
+from footnotes.answer.terms import function_terms
 from footnotes.text.analysis import analyze
 
 SHORTEST, SHORTEST_TWICE = 4, 7

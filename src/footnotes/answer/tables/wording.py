@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from footnotes.answer.candidates import function_terms
 from footnotes.answer.tables.values import years_in
+from footnotes.answer.terms import function_terms
 from footnotes.text.analysis import analyze
 
 Operation = Literal["lookup", "count", "sum", "average", "difference", "growth", "ratio", "share", "most", "least"]
