@@ -146,7 +146,7 @@ def nearest_passages(extracted: Extract) -> tuple[str, tuple[Citation, ...]] | N
 
 
 def _is_near(candidate: Candidate) -> bool:
-    is_read = candidate.window != 0.0
+    is_read = candidate.window != 0.0  # 0 stands for a candidate that no reader has read
     return candidate.around >= NEAR or (is_read and candidate.window >= NEAR_READ)
 
 

@@ -35,7 +35,7 @@ _LITERAL = re.compile(r"[ \t]*\.\. (?:code|code-block|sourcecode|prompt)::|[ \t]
 _LITERAL_BLOCK = re.compile(
     r"^([ \t]*)(?:\.\. (?:code|code-block|sourcecode|prompt)::[^\n]*(?:\n[ \t]+:\w+:[^\n]*)*|((?![ \t]*:::)[^\n]*?)::)"
     r"[ \t]*\n"
-    r"(?:[ \t]*\n)+((?:\1[ \t]+\S[^\n]*(?:\n|\Z)|[ \t]*\n)+)",
+    r"(?:[ \t]*\n)+((?:\1[ \t]+\S[^\n]*(?:\n|\Z)(?:[ \t]*\n)*)+)",
     re.MULTILINE,
 )
 _INTRODUCES = re.compile(r"[:：][\"'”’»)\]*_]*\s*\Z")

@@ -46,7 +46,7 @@ EACH_PART = 2
 """The maximum sentences for each part of a question of several."""
 DUPLICATE = 0.8
 AS_SURE = 0.75
-"""How likely the window around a further reason must answer, as a share of the first: "because" is everywhere."""
+"""How much of the first sentence's `window` that of a further reason must have: "because" is everywhere."""
 NEARLY, BESIDE_IT = 0.05, 0.04
 """The share of the best sentence's odds that a further sentence must have; and that one of the same document must have
 if the question asks for a fact, which either may state."""
@@ -186,7 +186,8 @@ def extract(
         chosen = [pair for pair in chosen if pair[0].kind]  # drop sentences that do not say what it is
     if read.kind == "reason":
         surest = chosen[0][0].window
-        chosen = [pair for pair in chosen if pair[0].window >= surest - (1 - AS_SURE) * abs(surest)]
+        least = surest - (1 - AS_SURE) * abs(surest)  # log odds may be negative
+        chosen = [pair for pair in chosen if pair[0].window >= least]
         chosen += [] if any(pair[0].kind for pair in chosen) else _reason_beside(chosen[0][0], ranked)
     return Extract(tuple(chosen), confidence, whole=not plain)
 

@@ -15,26 +15,10 @@ from itertools import pairwise
 from typing import TypedDict
 
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?|\d+|\?")
-_ASKING = frozenset(
-    (
-        "what",
-        "which",
-        "how",
-        "why",
-        "when",
-        "where",
-        "who",
-        "is",
-        "does",
-        "are",
-        "can",
-        "do",
-        "should",
-        "will",
-        "if",
-        "?",
-    )
-)
+_ASKING = frozenset((
+    "what", "which", "how", "why", "when", "where", "who",
+    "is", "does", "are", "can", "do", "should", "will", "if", "?",
+))  # fmt: skip
 _SHORT, _MIDDLE = 5, 10
 
 

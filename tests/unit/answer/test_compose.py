@@ -285,3 +285,8 @@ def test_code_and_titles_do_not_answer() -> None:
     extracted = extract("Which oil does the lamp burn?", [make_hit(page)])
     assert [pair[0].text for pair in extracted.sentences] == ["The lamp burns the oil of olives."]
     assert all("poured" not in each.text for each in extracted.near)
+
+
+def test_two_empty_lines_after_colons_are_no_code() -> None:
+    assert rendered("Names::\n\n\nThe next paragraph.") == "Names::\nThe next paragraph."
+    assert rendered("Names::\n\n\n    code\n") == "Names:\n```\ncode\n```"
