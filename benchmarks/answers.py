@@ -32,6 +32,7 @@ from footnotes.answer.candidates import Candidate
 from footnotes.answer.passages import passages_of
 from footnotes.answer.reader import Reader
 from footnotes.answer.terms import read_question
+from footnotes.testing.pages import page_texts
 from footnotes.types import Hit
 
 FEATURES = (
@@ -218,7 +219,7 @@ def main() -> None:
     figures = {}
     for name in filter(None, options.sets.split(",")):
         sources, cases = chunking() if name == "chunking" else xquad(name.removeprefix("xquad "))
-        with BenchLibrary(sources, mode=mode) as library:
+        with BenchLibrary.of_sources(sources, mode=mode) as library:
             asked = list(ask_twice(library, evenly(cases, options.questions)))
             for group, some in grouped(name, asked).items():
                 figures[group] = measure(some, library, reader)
@@ -228,7 +229,7 @@ def main() -> None:
 def ranked_of(long: bool, count: int, mode: str, reader: Reader | None) -> list[Ranked]:
     """Questions of SQuAD with their sentences in order, half of so many."""
     sources, cases = squad(long=long)
-    with BenchLibrary(sources, mode=mode) as library:
+    with BenchLibrary.of_sources(sources, mode=mode) as library:
         asked = ask_twice(library, evenly(cases, count // 2))
         return [(each, ranked(each, library, reader)) for each in asked]
 
@@ -237,8 +238,7 @@ def ranked_pages(home: Path, libraries: Path, reader: Reader | None) -> list[Ran
     """The questions of a set of pages with their sentences in order. They are asked once: without a quote, the rest of
     the pages may still answer."""
     with BenchLibrary.of_pages(home, libraries) as library:
-        texts = {document.filename: library.library.text(document.id) for document in library.library.documents()}
-        cases = documentation(home, texts)
+        cases = documentation(home, page_texts(library.library))
         asked = [Asked(case, library.search(case.question, PASSAGES), bool(case.spans)) for case in cases]
         return [(each, ranked(each, library, reader)) for each in asked]
 

@@ -11,6 +11,7 @@ from labelled import Source
 
 from footnotes.library import Library
 from footnotes.settings import Settings
+from footnotes.testing.pages import kept_library
 from footnotes.types import Hit
 
 SPARE = 12
@@ -18,36 +19,32 @@ SPARE = 12
 
 
 class BenchLibrary:
-    """A library of labelled documents in a folder of its own. `mode` is that of every search."""
+    """A library of labelled documents, closed with its temporary folder if it has one."""
 
-    def __init__(self, sources: Sequence[Source], *, mode: str = "hybrid", chunker: str = "") -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="footnotes-bench-")
+    def __init__(self, library: Library, folder: tempfile.TemporaryDirectory[str] | None = None) -> None:
+        self.library = library
+        self._folder = folder
+        self._view = library._store.view("local")
+        self._total = max(1, self._view.chunk_count())
+
+    @classmethod
+    def of_sources(cls, sources: Sequence[Source], *, mode: str = "hybrid", chunker: str = "") -> BenchLibrary:
+        """A library in a folder of its own. `mode` is that of every search."""
+        folder = tempfile.TemporaryDirectory(prefix="footnotes-bench-")
         settings = Settings(mode=mode, embedder_threads=2, **({"chunker": chunker} if chunker else {}))
-        self.library = Library(Path(self._folder.name) / "library", settings=settings)
-        with tempfile.TemporaryDirectory() as folder:
+        library = Library(Path(folder.name) / "library", settings=settings)
+        with tempfile.TemporaryDirectory() as documents:
             for source in sources:
-                (Path(folder) / source.name).write_text(source.text, encoding="utf-8")
-            added = self.library.add(folder)
+                (Path(documents) / source.name).write_text(source.text, encoding="utf-8")
+            added = library.add(documents)
         assert all(one.status == "ready" for one in added), [one.error for one in added if one.error]
-        self.library.settle()
-        self._look()
+        library.settle()
+        return cls(library, folder)
 
     @classmethod
     def of_pages(cls, home: Path, libraries: Path) -> BenchLibrary:
-        """The library of a set of pages, which is kept; see `training/documentation.py`."""
-        bench = cls.__new__(cls)
-        bench._folder = tempfile.TemporaryDirectory(prefix="footnotes-bench-")
-        bench.library = Library(libraries / home.name, settings=Settings(embedder_threads=2))
-        if not bench.library.documents():
-            bench.library.add(home / "pages")
-            bench.library.settle()
-        bench._look()
-        return bench
-
-    def _look(self) -> None:
-        view = self.library._store.view("local")
-        self._total = max(1, view.chunk_count())
-        self._view = view
+        """The library of a set of pages, which is kept."""
+        return cls(kept_library(libraries / home.name, home / "pages", embedder_threads=2))
 
     def __enter__(self) -> BenchLibrary:
         return self
@@ -56,7 +53,8 @@ class BenchLibrary:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.library.close()
-        self._folder.cleanup()
+        if self._folder is not None:
+            self._folder.cleanup()
 
     def share(self, term: str) -> float:
         """The share of chunks that hold a term."""

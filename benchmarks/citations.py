@@ -187,7 +187,7 @@ def main() -> None:
     options = parser.parse_args()
     sources, cases = xquad(options.language) if options.set == "xquad" else chunking()
     half = halves_of(cases, lambda case: case.group)[0 if options.first else 1]
-    with BenchLibrary(sources, mode="lexical") as library:
+    with BenchLibrary.of_sources(sources, mode="lexical") as library:
         step = max(1, len(half) // options.questions)
         found = list(
             outcomes(library, Maker(sources, cases), half[::step], None if options.without_reader else Reader())

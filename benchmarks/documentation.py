@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from footnotes.library import Library
-from footnotes.settings import Settings
-from footnotes.testing.quotes import places_of
+from footnotes.testing.pages import kept_library, page_questions, page_texts
 from footnotes.types import Answer
 
 MOST_CITED, MOST_WORDS, SOME = 0.5, 0.75, 0.1
@@ -29,24 +28,26 @@ _WORD = re.compile(r"\w{2,}")
 
 
 def ask(library: Library, home: Path) -> Iterator[dict[str, Any]]:
-    texts = {document.filename: library.text(document.id) for document in library.documents()}
-    for line in map(json.loads, (home / "questions.jsonl").read_text().splitlines()):
-        answer = library.ask(line["question"])
-        bounds = [places_of(texts[line["page"]], mark)[0] for mark in line["evidence"]]
-        quotes = [texts[line["page"]][start:end] for start, end in bounds]
+    texts = page_texts(library)
+    for asked in page_questions(home, texts):
+        answer = library.ask(asked.question)
+        bounds = [places[0] for places in asked.places]
+        quotes = [texts[asked.page][start:end] for start, end in bounds]
         yield {
-            **line,
+            "question": asked.question,
+            "kind": asked.kind,
+            "page": asked.page,
             "evidence": quotes,
             "set": home.name,
             "result": answer.kind,
             "text": answer.answer,
             "from": [citation.filename for citation in answer.citations],
-            "judged": judge(answer, line["page"], quotes, bounds),
-            "first": bool(answer.citations) and _cites(answer, 1, line["page"], bounds) > 0,
+            "judged": judge(answer, asked.page, quotes, bounds),
+            "first": _cites(answer, 1, asked.page, bounds) > 0,
         }
 
 
-def judge(answer: Answer, page: str | None, quotes: Sequence[str], bounds: Sequence[tuple[int, int]]) -> str:
+def judge(answer: Answer, page: str, quotes: Sequence[str], bounds: Sequence[tuple[int, int]]) -> str:
     """What became of a question."""
     if answer.kind == "nothing":
         return "nothing"
@@ -63,7 +64,7 @@ def judge(answer: Answer, page: str | None, quotes: Sequence[str], bounds: Seque
     return "partly" if cited >= SOME * whole else "beside"
 
 
-def _cites(answer: Answer, most: int, page: str | None, bounds: Sequence[tuple[int, int]]) -> int:
+def _cites(answer: Answer, most: int, page: str, bounds: Sequence[tuple[int, int]]) -> int:
     """How many characters of the quotes the first footnotes cite."""
     cited: set[int] = set()
     for citation in answer.citations[:most]:
@@ -104,10 +105,7 @@ def main() -> None:
     )
     results: list[dict[str, Any]] = []
     for home in options.sets:
-        with Library(options.libraries / home.name, settings=Settings()) as library:
-            if not library.documents():
-                library.add(home / "pages")
-                library.settle()
+        with kept_library(options.libraries / home.name, home / "pages") as library:
             mine = list(ask(library, home))
         show(home.name, mine)
         results += mine

@@ -10,10 +10,11 @@ import gzip
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
-from footnotes.testing.quotes import places_of
+from footnotes.testing.pages import page_questions
 
 _FOLDERS = (parent / "shared" / "data" for parent in Path(__file__).resolve().parents)
 DATA = next((folder for folder in _FOLDERS if folder.is_dir()), Path("shared/data"))
@@ -100,12 +101,10 @@ def _chunking_cases(rows: csv.DictReader[str]) -> Iterator[Case]:
 
 def documentation(home: Path, texts: dict[str, str]) -> list[Case]:
     """The questions of a set of pages, with every place of their quotes; those that no page answers have none."""
-    cases = []
-    for line in map(json.loads, (home / "questions.jsonl").read_text().splitlines()):
-        page = line["page"] or ""
-        spans = tuple(span for mark in line["evidence"] for span in places_of(texts[page], mark))
-        cases.append(Case(line["question"], page, spans, home.name))
-    return cases
+    return [
+        Case(each.question, each.page, tuple(chain.from_iterable(each.places)), home.name)
+        for each in page_questions(home, texts)
+    ]
 
 
 def halves_of(items: Sequence[T], group: Callable[[T], str]) -> tuple[list[T], list[T]]:

@@ -15,6 +15,7 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -28,9 +29,8 @@ from footnotes.answer.questions import without_pointers
 from footnotes.answer.terms import read_question
 from footnotes.answer.windows import cut_window, texts_of, title_of, windows_around
 from footnotes.library import Library
-from footnotes.settings import Settings
 from footnotes.testing.hits import make_hit
-from footnotes.testing.quotes import places_of
+from footnotes.testing.pages import kept_library, page_questions, page_texts
 from footnotes.text.sentences import sentence_spans
 
 SEED = 20
@@ -60,10 +60,8 @@ class Asked:
 
 def from_pages(home: Path, library: Library) -> Iterator[Asked]:
     """The questions of a set of pages; of each quote every place where its page has it."""
-    texts = {document.filename: library.text(document.id) for document in library.documents()}
-    for line in lines(home / "questions.jsonl"):
-        spans = tuple(span for mark in line["evidence"] for span in places_of(texts[line["page"]], mark))
-        yield Asked(line["question"], line["kind"], line["page"] or "", spans)
+    for each in page_questions(home, page_texts(library)):
+        yield Asked(each.question, each.kind, each.page, tuple(chain.from_iterable(each.places)))
 
 
 def from_data(folder: Path, name: str, documents: Path) -> list[Asked]:
@@ -185,10 +183,7 @@ def main() -> None:
             documents = home / "pages" if home else options.libraries / f"{name}-documents"
             documents.mkdir(parents=True, exist_ok=True)
             asked = [] if home else from_data(options.data / "training", name, documents)
-            with Library(folder, settings=Settings()) as library:
-                if not library.documents():
-                    library.add(documents)
-                    library.settle()
+            with kept_library(folder, documents) as library:
                 asked = list(from_pages(home, library)) if home else asked
                 for line in mined(name, library, asked):
                     out.write(json.dumps(line, ensure_ascii=False) + "\n")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+from footnotes.testing.pages import kept_library, page_questions, page_texts
 from footnotes.testing.quotes import fingerprint, places_of
 
 TEXT = "Keys are free.\n\nA *second key* costs five euros; a second\nkey is lost soon."
@@ -33,3 +37,20 @@ def test_every_run_of_words_is_found(words: list[str], data: st.DataObject) -> N
     text, quote = " ".join(words), " ".join(words[first:last])
     assert (start := len(" ".join((*words[:first], "")))) in [place[0] for place in places_of(text, fingerprint(quote))]
     assert text[start:].startswith(quote)
+
+
+def test_questions_about_pages_know_every_place_of_their_quotes(tmp_path: Path) -> None:
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "keys.md").write_text(TEXT)
+    asked = {"question": "what does a key cost", "kind": "numeric", "page": "keys.md"}
+    gone = {"question": "who sells keys", "kind": "notthere", "page": None, "evidence": []}
+    lines = [json.dumps({**asked, "evidence": [fingerprint("five euros")]}), json.dumps(gone)]
+    (tmp_path / "questions.jsonl").write_text("\n".join(lines))
+    with kept_library(tmp_path / "library", tmp_path / "pages") as library:
+        texts = page_texts(library)
+        one, other = page_questions(tmp_path, texts)
+    (((start, end),),) = one.places
+    assert texts[one.page][start:end] == "five euros"
+    assert (other.page, other.places) == ("", ())
+    with kept_library(tmp_path / "library", tmp_path / "nowhere") as library:
+        assert [document.filename for document in library.documents()] == ["keys.md"]
