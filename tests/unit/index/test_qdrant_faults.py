@@ -404,7 +404,7 @@ def pretender(
 def test_odd_answers_are_named(
     status: int, body: bytes, headers: dict[str, str], kind: type[IndexFailed], tries: int
 ) -> None:
-    pytest.importorskip("qdrant_client")
+    pytest.importorskip("qdrant_client", reason="Qdrant needs the extra footnotes[qdrant]")
     with pretender(status, body, headers) as calls:
         database = QdrantDatabase.opened(Settings(index=calls[0], index_api_key=KEY))
         with pytest.raises(kind) as caught:
@@ -435,7 +435,7 @@ def _points(*points: str) -> bytes:
     ids=["id", "no id", "number", "nan", "infinity", "depth"],
 )
 def test_answers_that_cannot_be_believed_are_a_failure_of_the_leg(body: bytes) -> None:
-    pytest.importorskip("qdrant_client")
+    pytest.importorskip("qdrant_client", reason="Qdrant needs the extra footnotes[qdrant]")
     with pretender(200, body) as calls:
         database = QdrantDatabase.opened(Settings(index=calls[0]))
         with pytest.raises(IndexUnavailable, match="not from a Qdrant"):
@@ -447,7 +447,7 @@ def test_answers_that_cannot_be_believed_are_a_failure_of_the_leg(body: bytes) -
 
 
 def test_no_more_is_taken_than_was_asked_for() -> None:
-    pytest.importorskip("qdrant_client")
+    pytest.importorskip("qdrant_client", reason="Qdrant needs the extra footnotes[qdrant]")
     point = '{{"id":"01234567-89ab-cdef-0000-{:012x}","version":1,"score":0.5}}'
     with pretender(200, _points(*(point.format(number) for number in range(50)))) as calls:
         database = QdrantDatabase.opened(Settings(index=calls[0]))
@@ -457,7 +457,7 @@ def test_no_more_is_taken_than_was_asked_for() -> None:
 
 @pytest.mark.parametrize("endless", ["bytes", "pages"])
 def test_answers_without_end_are_not_waited_for(monkeypatch: pytest.MonkeyPatch, endless: str) -> None:
-    pytest.importorskip("qdrant_client")
+    pytest.importorskip("qdrant_client", reason="Qdrant needs the extra footnotes[qdrant]")
     monkeypatch.setattr(qdrant_calls, "MAX_BODY", 10_000)
     page = b'{"result":{"points":[{"id":7,"payload":null}],"next_page_offset":7},"status":"ok","time":0.1}'
     with pretender(200, b" " * 20_000 if endless == "bytes" else page) as calls:
@@ -468,7 +468,7 @@ def test_answers_without_end_are_not_waited_for(monkeypatch: pytest.MonkeyPatch,
 
 
 def test_an_answer_that_comes_in_drops_ends_in_time() -> None:
-    pytest.importorskip("qdrant_client")
+    pytest.importorskip("qdrant_client", reason="Qdrant needs the extra footnotes[qdrant]")
     listener = socket.create_server(("127.0.0.1", 0))
     stop = threading.Event()
 
@@ -499,7 +499,7 @@ def test_an_answer_that_comes_in_drops_ends_in_time() -> None:
 
 
 def test_a_connection_that_is_cut_is_tried_once_more_at_once() -> None:
-    pytest.importorskip("qdrant_client")
+    pytest.importorskip("qdrant_client", reason="Qdrant needs the extra footnotes[qdrant]")
     answer = b'{"result":{"points":[]},"status":"ok","time":0.1}'
     with pretender(200, answer, fail_first=1) as calls:
         database = QdrantDatabase.opened(Settings(index=calls[0]))
