@@ -343,3 +343,11 @@ def test_a_figure_of_no_period_is_no_sure_answer_on_a_quarter() -> None:
 def test_the_only_column_of_another_year_does_not_answer() -> None:
     (table,) = tables_in("(Millions)\t2017\nProperty, plant and equipment (net)\t20\nGoodwill\t35\n")
     assert ask_table("What was net property, plant and equipment in 2018?", table) is None
+
+
+def test_a_list_of_options_has_no_header() -> None:
+    page = (
+        "-n, --dry-run | do not create an archive\n--list | show a list of items\n--json | write the result as JSON\n"
+    )
+    (table,) = tables_in(page)
+    assert [table.rows[number][0].text for number in table.body] == ["-n, --dry-run", "--list", "--json"]

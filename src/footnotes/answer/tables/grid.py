@@ -262,8 +262,16 @@ def _over_years(row: Sequence[Cell], years: Sequence[int], width: int) -> list[C
     return [empty, *(next(days if column in years else others, empty) for column in range(1, width))]
 
 
+_OPTION = re.compile(r"--?[A-Za-z]")
+
+
 def _header_count(rows: Sequence[Sequence[Cell]]) -> int:
-    """Count the top rows that name columns: their only values are years, and they end at a row with its own label."""
+    """Count the top rows that name columns: their only values are years, and they end at a row with its own label.
+
+    An option of a command names no column: a list of options has no header.
+    """
+    if rows and rows[0] and _OPTION.match(rows[0][0].text):
+        return 0
     for number, row in enumerate(rows[:MOST_HEADERS]):
         beside = [cell.text for cell in row[1:] if cell.text]
         if any(is_value(text) and not is_year(text) for text in beside):

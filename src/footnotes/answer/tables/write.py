@@ -135,7 +135,7 @@ def _footnote(marker: int, answer: TableAnswer, passage: Passage, span: Span, an
         span[0],
         span[1],
         answer.table.quote(*span),
-        lines=lines_of(passage, span[0], span[1]) if passage.start <= span[0] and span[1] <= passage.end else None,
+        lines=lines_of(passage, span[0], answer.table.quote(*span)) if passage.start <= span[0] else None,
         path=path,
         commit=commit,
     )
