@@ -183,7 +183,7 @@ class Asked:
 
 
 def load_questions(files: Sequence[Path], vocabulary: Path, held_out: Sequence[str]) -> tuple[list[Asked], list[Asked]]:
-    """The questions to train on, and those of the sets that are held out with a tenth of the others."""
+    """The questions to train on, and those kept: of sets held out, and one in 25 of public sets."""
     tokenize = tokenizer(vocabulary)
     trained, kept = [], []
     for file in files:

@@ -19,7 +19,7 @@ from footnotes.answer.passages import (
     spans_in,
     without_number,
 )
-from footnotes.answer.plain import plain_text
+from footnotes.answer.plain import LITERAL_BLOCK, plain_text
 from footnotes.answer.questions import (
     ELSEWHERE,
     INSTRUCTS,
@@ -83,8 +83,8 @@ OPENS, OPENING = 1.0, 2
 """Log odds for the first sentences under a heading that is the whole question, and how many count as first."""
 _TITLED = re.compile(r"\s*\n[ \t]*\n\s*\S")
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n`]*$", re.MULTILINE)
-_BELOW = re.compile(r"[:：]\s*(?:\n\s*)*(?:[-*+•]\s|\d{1,3}[.)]\s|`{3,}|~{3,}|\{\*)")
-_DIRECTIVE = re.compile(r"\s*(?::::|///|\{[*%]|\$ \S)")
+_BELOW = re.compile(r"[:：]\s*(?:[-*+•]\s|\d{1,3}[.)]\s|`{3,}|~{3,}|\{\*)")
+_DIRECTIVE = re.compile(r"\s*(?::::|///|\{[*%]|\$ \S|\.\. [\w:-]+::|\.\. _)")
 _LEAD = re.compile(r"\s*(?:(?:[-*+•‣◦]|\d{1,3}[.)]|>+|\|)\s+)*")
 _HEADING = re.compile(r"\s*#{1,6}\s")
 _PLAIN_WORD = re.compile(rf"(?<![^\s\"'“‘«(*_\[|])[^\W\d_]{{2,}}(?![^\s\"'”’»)*_\].,;:!?…|-])|{UNSPACED.pattern}")
@@ -321,12 +321,14 @@ def _is_asked_above(question: Question, headings: tuple[str, ...]) -> bool:
 
 
 def _code_in(text: str) -> list[tuple[int, int]]:
-    """Find the blocks of code between two fences; one may begin before the text, or end after it."""
+    """Find the blocks of code: those of reStructuredText, and those between two fences, of which one may begin before
+    the text, or end after it."""
     bounds = [place for fence in _FENCE.finditer(text) for place in (fence.start(), fence.end())]
     if len(bounds) % 4:
         ends_first = _closes(text, bounds[1])
         bounds = [0, 0, *bounds] if ends_first else [*bounds, len(text), len(text)]
-    return [(begin, end) for begin, end in zip(bounds[::4], bounds[3::4], strict=True)]
+    literal = [found.span(3) for found in LITERAL_BLOCK.finditer(text)]
+    return [*literal, *zip(bounds[::4], bounds[3::4], strict=True)]
 
 
 def _closes(text: str, end: int) -> bool:

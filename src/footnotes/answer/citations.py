@@ -58,7 +58,7 @@ class Footnotes:
             end=support.end,
             quote=support.quote,
             support=round(support.score, 3),
-            lines=lines_of(passage, support.start, support.end),
+            lines=lines_of(passage, support.start, support.quote),
             path=path,
             commit=commit,
         )

@@ -154,6 +154,8 @@ def as_written(quote: str) -> str:
     """Return a quote for an answer: without markup, unless it is nothing else, and without a colon that introduces what
     the answer lacks."""
     text = rendered(quote) or " ".join(quote.split())
+    if text.endswith("::"):  # of reStructuredText
+        text = text[:-2].rstrip() if text[-3:-2].isspace() else text[:-1]
     return f"{text[:-1]}." if text.endswith(":") and text[-2:-1] not in " :" else text
 
 
@@ -190,7 +192,7 @@ def _footnote(marker: int, candidate: Candidate, answer_span: tuple[int, int]) -
         candidate.start,
         candidate.end,
         candidate.text,
-        lines=lines_of(passage, candidate.start, candidate.end),
+        lines=lines_of(passage, candidate.start, candidate.text),
         path=path,
         commit=commit,
     )

@@ -62,7 +62,7 @@ def heading_of(number: int, passage: Passage) -> str:
     """Format `[n] filename, p. N, heading`; code as `[n] path:line-line @ commit (file), heading`; wikis alike."""
     path, commit = origin_of(passage)
     if path:
-        place = source_place(path, lines_of(passage, passage.start, passage.end), commit)
+        place = source_place(path, lines_of(passage, passage.start, passage.text), commit)
         return f"[{number}] {_label(f'{place}{_type_of(passage)}', None, passage.headings)}"
     described = passage.hits[0].metadata.get("path")
     if isinstance(described, str) and (kind := _type_of(passage)):

@@ -65,6 +65,8 @@ def parts_of(question: str) -> list[str]:
 
 def sides_of(question: str) -> tuple[str, str] | None:
     """Return the two things a question compares; None if it compares none."""
+    if len(question) > LONGEST:
+        return None
     found = _BETWEEN.search(question)
     if (found is None or found["left"]) and form_of(question) == "comparison":
         terse = _TERSE.match(question)

@@ -11,7 +11,7 @@ from footnotes.answer.candidates import LONGEST_TITLE, Candidate
 from footnotes.answer.context import ReadText
 from footnotes.answer.hints import goes_on
 from footnotes.answer.passages import message_of
-from footnotes.answer.plain import plain_text
+from footnotes.answer.plain import LITERAL_BLOCK, plain_text
 from footnotes.answer.questions import Form
 from footnotes.answer.steps import steps_around
 from footnotes.errors import FootnotesError
@@ -32,12 +32,6 @@ _INDENTED = re.compile(r"(?:[ ]{2,}|\t)\S")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _LITERAL = re.compile(r"[ \t]*\.\. (?:code|code-block|sourcecode|prompt)::|[ \t]*::[ \t]*\Z")
 """A line of reStructuredText above code; so is one that ends in `::`."""
-_LITERAL_BLOCK = re.compile(
-    r"^([ \t]*)(?:\.\. (?:code|code-block|sourcecode|prompt)::[^\n]*(?:\n[ \t]+:\w+:[^\n]*)*|((?![ \t]*:::)[^\n]*?)::)"
-    r"[ \t]*\n"
-    r"(?:[ \t]*\n)+((?:\1[ \t]+\S[^\n]*(?:\n|\Z)(?:[ \t]*\n)*)+)",
-    re.MULTILINE,
-)
 _INTRODUCES = re.compile(r"[:：][\"'”’»)\]*_]*\s*\Z")
 _NO_ANTECEDENT = re.compile(r"\s*(?:#|\||>|```|[-*+•]\s|\d{1,3}[.)]\s)")
 LONGEST_ANTECEDENT, LONGEST_ITEM = 600, 400
@@ -137,14 +131,15 @@ def rendered(text: str) -> str:
 
 def _fenced(text: str) -> str:
     """Put the code of reStructuredText between fences."""
-    if "```" in text or "::" not in text:
+    if "```" in text or "~~~" in text or "::" not in text:
         return text
 
     def block(found: re.Match[str]) -> str:
-        above = f"{found[1]}{found[2]}:" if (found[2] or "").strip() else ""
+        above = found[2] or ""
+        above = f"{found[1]}{above.rstrip()}" if above.endswith((" ", "\t")) or not above else f"{found[1]}{above}:"
         return f"{above}\n\n```\n{dedent(found[3]).strip()}\n```\n"
 
-    return _LITERAL_BLOCK.sub(block, text)
+    return LITERAL_BLOCK.sub(block, text)
 
 
 def _open_fence(text: str) -> str:
@@ -187,9 +182,11 @@ def _read_around(candidate: Candidate, read: ReadText | None) -> tuple[str, int]
         return candidate.passage.text, candidate.passage.start
     begin = max(0, candidate.start - BACK)
     try:
-        return read(candidate.passage.document_id, begin, candidate.end + AHEAD), begin
+        text = read(candidate.passage.document_id, begin, candidate.end + AHEAD)
     except FootnotesError:  # the document was deleted after the search: use what was found
         return candidate.passage.text, candidate.passage.start
+    cut = text.find("\n", 0, candidate.start - begin) + 1 if begin else 0  # the first line is not whole
+    return text[cut:], begin + cut
 
 
 Line = tuple[int, int]

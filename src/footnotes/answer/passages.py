@@ -115,8 +115,8 @@ def question_before(passage: Passage, start: int) -> tuple[int, int] | None:
     return first + begin, first + end
 
 
-def lines_of(passage: Passage, start: int, end: int) -> tuple[int, int] | None:
-    """Return the lines of a span, counted from 1, or None if the hits do not know them."""
+def lines_of(passage: Passage, start: int, quote: str) -> tuple[int, int] | None:
+    """Return the lines of a quote, counted from 1, or None if the hits do not know them."""
     for hit in passage.hits:
         if hit.lines is not None and hit.start <= start < hit.end:
             break
@@ -124,7 +124,7 @@ def lines_of(passage: Passage, start: int, end: int) -> tuple[int, int] | None:
         return None
     before = passage.text[max(hit.start - passage.start, 0) : start - passage.start]
     first = hit.lines[0] + before.count("\n")
-    return first, first + passage.text[start - passage.start : end - passage.start].rstrip().count("\n")
+    return first, first + quote.rstrip().count("\n")
 
 
 def origin_of(passage: Passage) -> tuple[str, str]:

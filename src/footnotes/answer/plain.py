@@ -8,14 +8,24 @@ _LINK = re.compile(r"!?\[([^\]\n]*)\]\([^)\s]*(?:\s+\"[^\"]*\")?\)(?:\{[^}\n]*\}
 _REFERENCE = re.compile(r"\[([^\]\n]+)\]\[[^\]\n]*\]")
 _MARKED = re.compile(
     r"(?<!`)``(?!`)(?P<literal>[^`\n]+)``(?!`)"
-    r"|:(?:[a-z]+:)?[a-z-]+:`[!~]?(?P<role>[^`<>\n]+?)(?:\s*<[^`<>]*>)?`(?!`)"
-    r"|(?<![`\w:])`(?P<linked>[^`<>]+?)(?:\s*<[^`<>]*>)?`__?(?!\w)"
+    r"|(?<![\w:]):(?:code|command|file|kbd|literal|math|option|samp):`(?P<coded>[^`\n]+)`(?!`)"
+    r"|(?<![\w:]):(?:[a-z]+:)?[a-z-]+:`[!~]?(?P<role>[^`<>\n]{1,200}?)(?:[ \t]*<[^`<>]*>)?`(?!`)"
+    r"|(?<![`\w:])`(?P<linked>[^`<>]{1,400}?)(?:\s*<[^`<>]*>)?`__?(?!\w)"
     r"|(?P<code>(?<!`)`[^`\n]+`(?!`))"
-    r"|(?<![\w`])(?P<named>[A-Z][\w.-]*[A-Za-z\d])_(?![\w`])"
+    r"|(?<![\w`.-])(?P<named>[A-Z][\w.-]*[a-z\d])_(?![\w`])"
 )
 """The marks of reStructuredText around a name: ``` ``code`` ```, `:doc:`text <target>``, `` `text <target>`_ ``, and
-`Name_`."""
+`Name_`. Names in capitals alone keep their underscore, which is mostly theirs."""
+_KEPT = 0xF0000
+"""The first of the private characters that stand for code while the text around it is read."""
 _TARGET = re.compile(r"^[ \t]*\.\. _[^:\n]+:(?: [^\n]*)?$", re.MULTILINE)
+LITERAL_BLOCK = re.compile(
+    r"^([ \t]*)(?:\.\. (?:code|code-block|sourcecode|prompt)::[^\n]*(?:\n[ \t]+:\w+:[^\n]*)*|((?![ \t]*:::)[^\n]*?)::)"
+    r"[ \t]*\n"
+    r"(?:[ \t]*\n)+((?:\1[ \t]+\S[^\n]*(?:\n|\Z)(?:[ \t]*\n)*)+)",
+    re.MULTILINE,
+)
+"""Matches the code of reStructuredText below `::` or a directive: margin, what stands before `::`, code."""
 _ELEMENTS = (
     "a|abbr|article|aside|audio|b|big|blockquote|br|canvas|center|cite|code|col|colgroup|dd|del|dfn|div|dl|dt|em|embed"
     "|figcaption|figure|footer|h[1-6]|hr|i|iframe|img|ins|kbd|li|main|mark|nav|noscript|ol|optgroup|p|pre|q|s|samp|script"
@@ -33,29 +43,37 @@ _TAG = re.compile(
     r"|<[a-z]+ \w+=\"[^<>]*\Z",
     re.DOTALL,
 )
-_ATTRIBUTES = re.compile(r"\s*\{\s*[.#:][^{}\n]{0,120}\}")
+_ATTRIBUTES = re.compile(r"[ \t]*\{\s*[.#:][^{}\n]{0,120}\}")
 _EMPHASIS = re.compile(
     r"(?<![\w*\\])(\*\*\*|\*\*|\*)(?=\S)(.+?)(?<=\S)\1(?![\w*])|(?<![\w_])(__|_)(?=\S)([^_\n]+?)(?<=\S)\3(?![\w_])"
 )
-_ADMONITION = re.compile(r"^\s*(?:/{3,}|:{3,}|!{3})\s*(?:\w+\s*)?(?:\|\s*)?", re.MULTILINE)
-_LEAD = re.compile(r"^\s*(?:#{1,6}\s+|>+\s?|[-*+]\s+)+", re.MULTILINE)
+_ADMONITION = re.compile(r"^[ \t]*(?:/{3,}|:{3,}|!{3})\s*(?:\w+\s*)?(?:\|\s*)?", re.MULTILINE)
+_LEAD = re.compile(r"^[ \t]*(?:#{1,6}\s+|>+\s?|[-*+]\s+)+", re.MULTILINE)
 _EMOJI = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf\u2b00-\u2bff\ufe0f]+\\s?")
 
 
 def plain_text(text: str) -> str:
     """Remove link addresses, tags, and marks of emphasis, headings and lists; code keeps its marks."""
+    codes: dict[str, str] = {}
+
+    def unmarked(match: re.Match[str]) -> str:
+        code = match["literal"] or match["coded"]
+        code = f"`{code}`" if code else match["code"]
+        if not code:
+            return match["role"] or match["linked"] or match["named"]
+        sign = chr(_KEPT + len(codes))
+        codes[sign] = code
+        return sign
+
+    text = _MARKED.sub(unmarked, _TARGET.sub("", text))
     text = _TAG.sub("", text)
-    text = _MARKED.sub(_unmarked, _TARGET.sub("", text))
     text = _LINK.sub(r"\1", text)
     text = _REFERENCE.sub(r"\1", text)
     text = _ATTRIBUTES.sub("", _ADMONITION.sub("", text))
     text = _LEAD.sub("", text)
     for _ in range(2):
         text = _EMPHASIS.sub(lambda match: match[2] or match[4] or "", text)
-    return " ".join(_EMOJI.sub("", text).split())
-
-
-def _unmarked(match: re.Match[str]) -> str:
-    if match["literal"]:
-        return f"`{match['literal']}`"
-    return match["role"] or match["linked"] or match["code"] or match["named"]
+    text = _EMOJI.sub("", text)
+    for sign, code in codes.items():
+        text = text.replace(sign, code)
+    return " ".join(text.split())

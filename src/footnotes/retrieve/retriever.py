@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -166,13 +167,17 @@ class Retriever:
             self._embed_ms = min((time.perf_counter() - start) * 1000, 2 * self._embed_ms)
 
 
+_SPACES = re.compile(r"(\s{20})\s+")
+"""Matches more white space than any question needs. Patterns that look for words would take long over it."""
+
+
 def checked_query(query: str, max_chars: int) -> str:
     """Return the question as it is searched. Raises if it is empty or too long."""
     if not isinstance(query, str):
         raise OptionError(f"a question is text, not {type(query).__name__}")
     if len(query) > max_chars:
         raise QueryTooLong(f"the question has {len(query):,} characters; {max_chars:,} are allowed")
-    query = query.replace("\x00", " ").strip()
+    query = _SPACES.sub(r"\1", query.replace("\x00", " ").strip())
     if not query:
         raise QueryEmpty("the question is empty")
     return query

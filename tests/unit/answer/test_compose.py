@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from footnotes.answer.candidates import Candidate
-from footnotes.answer.compose import nearest_passages, written
+from footnotes.answer.compose import as_written, nearest_passages, written
 from footnotes.answer.extend import extended, rendered
 from footnotes.answer.extractive import Extract, extract
 from footnotes.answer.passages import passages_of
@@ -98,11 +98,14 @@ def test_what_is_cut_off_is_read_from_the_document() -> None:
             "See :doc:`the settings </settings>` and :ref:`move`; ``beet move``, `a key`_, `re <https://x.y/>`__.",
             "See the settings and move; `beet move`, a key, re.",
         ),
+        ("Use :samp:`git checkout <branch>` at host:port:`80`.", "Use `git checkout <branch>` at host:port:`80`."),
+        ("`__init__`, `**kwargs`, `a[i][j]` and `<b>`", "`__init__`, `**kwargs`, `a[i][j]` and `<b>`"),
+        ("**Call `x` now**: names with AIRFLOW_ are read", "Call `x` now: names with AIRFLOW_ are read"),
         ("`one` and `two` under_score_ `three`", "`one` and `two` under_score_ `three`"),
         (
-            "Decibels (``<loudness> + 107``) for files\nusing ``R128_`` tags, see Chromaprint_ and FLAC_.\n"
+            "Decibels (``<loudness> + 107``) for files\nusing ``R128_`` tags, see Chromaprint_ and Flac_.\n"
             ".. _Chromaprint: https://x.y/z",
-            "Decibels (`<loudness> + 107`) for files using `R128_` tags, see Chromaprint and FLAC.",
+            "Decibels (`<loudness> + 107`) for files using `R128_` tags, see Chromaprint and Flac.",
         ),
     ],
 )
@@ -290,3 +293,37 @@ def test_code_and_titles_do_not_answer() -> None:
 def test_two_empty_lines_after_colons_are_no_code() -> None:
     assert rendered("Names::\n\n\nThe next paragraph.") == "Names::\nThe next paragraph."
     assert rendered("Names::\n\n\n    code\n") == "Names:\n```\ncode\n```"
+
+
+def test_two_colons_are_left_out_where_their_code_is() -> None:
+    assert as_written("Install the tool with pip::") == "Install the tool with pip."
+    assert as_written("It makes small pictures. ::") == "It makes small pictures."
+    assert rendered("It makes small pictures. ::\n\n    code\n") == "It makes small pictures.\n```\ncode\n```"
+
+
+@pytest.mark.parametrize("pad", range(0, 60, 6))
+def test_what_is_read_around_a_sentence_begins_with_a_whole_line(pad: int) -> None:
+    code = f"\n\n  ```\n  $ make step\n  ```\n\n  After it {'the next one is ready ' * 5}{'x' * pad}.\n\n"
+    items = [f"{number}. Step {number} is made with this command:{code}" for number in range(1, 56)]
+    page = "word " * 300 + "\n" + "".join(items)
+    start = page.index("54. Step")
+    (passage,) = passages_of([replace(make_hit(page[start:]), start=start, end=len(page))])
+    said = "Step 55 is made with this command:"
+    at = page.index(said)
+    one = Candidate(passage, at, at + len(said), said, frozenset(said.split()), 1, 1, 1, 1, 1, 1, 1)
+    whole = extended(one, "howto", lambda _, begin, end: page[begin:end])
+    assert whole.start < start and page[whole.start - 1] == "\n"
+
+
+def test_a_quote_that_goes_on_after_its_passage_knows_its_last_line() -> None:
+    page = "The modes are:\n\n- one\n- two\n- three\n"
+    (passage,) = passages_of([replace(make_hit(page[:24]), lines=(1, 3))])
+    said = "The modes are:"
+    one = Candidate(passage, 0, len(said), said, frozenset(said.split()), 1, 1, 1, 1, 1, 1, 1)
+    extracted = Extract(((one, 0.9),), 0.9, whole=True)
+    _, (citation,) = written(extracted, "list", lambda _, begin, end: page[begin:end])
+    assert citation.quote == page.rstrip() and citation.lines == (1, 5)
+
+
+def test_code_between_tildes_stays_as_it_is() -> None:
+    assert rendered("~~~haskell\nfoo ::\n\n    Int\n~~~") == "~~~haskell\nfoo ::\n\n    Int\n~~~"

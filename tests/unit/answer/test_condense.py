@@ -112,3 +112,8 @@ def test_the_second_one_is_the_second_of_the_last_list(question: str, expected: 
 )
 def test_a_comparison_has_two_sides_that_may_share_a_noun(question: str, sides: tuple[str, str] | None) -> None:
     assert sides_of(question) == sides
+
+
+def test_a_text_is_no_comparison() -> None:
+    assert sides_of("What is the difference between a lease and a rent?") == ("a lease", "a rent")
+    assert sides_of(f"What is the difference between a lease and a {'very ' * 120}long rent?") is None

@@ -555,6 +555,24 @@ def test_the_foot_of_a_page_is_no_answer() -> None:
     assert not any("|" in candidate.text for candidate in (*(each for each, _ in found.sentences), *found.near))
 
 
+def test_marks_and_code_of_restructuredtext_are_no_sentences() -> None:
+    page = """Drawing text
+============
+
+.. py:method:: draw.text(place, text of the picture)
+
+    Draws the text at the given place of the picture.
+
+Draw text with a picture like this::
+
+    picture = Picture()
+    picture draw the text and save the text
+"""
+    found = extract("How is text drawn in a picture?", [make_hit(page)])
+    texts = [candidate.text for candidate in (*(each for each, _ in found.sentences), *found.near)]
+    assert texts and not any(".." in text or "Picture()" in text or "save" in text for text in texts)
+
+
 def test_a_title_on_a_page_is_no_answer() -> None:
     page = "Costs of Research and Development\n\nResearch costs rose.\n\nOther Costs of Research and Development\n"
     hit = replace(make_hit(page), pages=(1, 1))
