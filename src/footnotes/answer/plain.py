@@ -20,7 +20,8 @@ _KEPT = 0xF0000
 """The first of the private characters that stand for code while the text around it is read."""
 _TARGET = re.compile(r"^[ \t]*\.\. _[^:\n]+:(?: [^\n]*)?$", re.MULTILINE)
 LITERAL_BLOCK = re.compile(
-    r"^([ \t]*)(?:\.\. (?:code|code-block|sourcecode|prompt)::[^\n]*(?:\n[ \t]+:\w+:[^\n]*)*|((?![ \t]*:::)[^\n]*?)::)"
+    r"^([ \t]*)(?:\.\. (?:code|code-block|sourcecode|prompt)::[^\n]*(?:\n[ \t]+:\w+:[^\n]*)*"
+    r"|((?![ \t]*(?::::|\.\. ))[^\n]*?)::)"
     r"[ \t]*\n"
     r"(?:[ \t]*\n)+((?:\1[ \t]+\S[^\n]*(?:\n|\Z)(?:[ \t]*\n)*)+)",
     re.MULTILINE,

@@ -295,6 +295,10 @@ def test_two_empty_lines_after_colons_are_no_code() -> None:
     assert rendered("Names::\n\n\n    code\n") == "Names:\n```\ncode\n```"
 
 
+def test_a_note_is_no_code() -> None:
+    assert "```" not in rendered(".. note::\n\n    The tool is free.\n")
+
+
 def test_two_colons_are_left_out_where_their_code_is() -> None:
     assert as_written("Install the tool with pip::") == "Install the tool with pip."
     assert as_written("It makes small pictures. ::") == "It makes small pictures."

@@ -573,6 +573,14 @@ Draw text with a picture like this::
     assert texts and not any(".." in text or "Picture()" in text or "save" in text for text in texts)
 
 
+def test_a_note_of_restructuredtext_is_prose() -> None:
+    page = """.. note::
+
+    The text in a picture is drawn with a brush.
+"""
+    assert "brush" in ask("How is text drawn in a picture?", make_hit(page)).answer
+
+
 def test_a_title_on_a_page_is_no_answer() -> None:
     page = "Costs of Research and Development\n\nResearch costs rose.\n\nOther Costs of Research and Development\n"
     hit = replace(make_hit(page), pages=(1, 1))
