@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -24,7 +25,10 @@ from engine import PER_DOCUMENT, QUESTIONS, VOCABULARY, WORDS, GivenVectors, mak
 
 from footnotes.library import Library
 from footnotes.settings import Settings
-from footnotes.testing.provider import Asked, ScriptedProvider, replies
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
+
+from provider import Asked, ScriptedProvider, replies
 
 SENTENCE = 15
 

@@ -26,7 +26,7 @@ from footnotes.index import Change, Entry
 from footnotes.index.qdrant.database import QdrantDatabase, QdrantIndex
 from footnotes.index.remote import Scope
 from footnotes.settings import Settings
-from footnotes.store.remote_keeper import hidden
+from footnotes.store.change_feed import hidden
 
 CHOICES: list[dict[str, Any]] = [
     {},

@@ -19,9 +19,8 @@ from statistics import fmean
 from typing import Any
 
 from footnotes.evaluate.compare import compare
-from footnotes.evaluate.golden import Question, read_golden, write_golden
+from footnotes.evaluate.golden import Names, Question, read_golden, write_golden
 from footnotes.evaluate.metrics import span_recall
-from footnotes.evaluate.names import Names
 from footnotes.library import Library
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"

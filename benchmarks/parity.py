@@ -22,8 +22,7 @@ import numpy as np
 import quality
 
 from footnotes.evaluate import metrics
-from footnotes.evaluate.golden import read_golden
-from footnotes.evaluate.names import Names
+from footnotes.evaluate.golden import Names, read_golden
 from footnotes.evaluate.run import evaluate
 from footnotes.ingest.copying import copy_between
 from footnotes.ingest.work import quiet

@@ -22,7 +22,10 @@ from pathlib import Path
 from typing import Any
 
 import footnotes
-from footnotes.testing.snapshots import Changes, Observer
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
+
+from version_changes import Changes, Observer
 
 
 def measured(folder: Path, searches: int, **settings: Any) -> dict[str, Any]:

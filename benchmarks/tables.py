@@ -24,9 +24,9 @@ from typing import Any
 from answers import evenly
 from labelled import DATA
 
-from footnotes.answer.answerer import sampled
+from footnotes.answer.answerer import build_request
 from footnotes.answer.models import Message, complete
-from footnotes.answer.models.make import make_chat_model
+from footnotes.answer.models.table import make_chat_model
 from footnotes.answer.tables import records
 from footnotes.answer.tables.ask import TableAnswer, ask_table
 from footnotes.answer.tables.formula import ask_formula
@@ -84,7 +84,7 @@ def asking(name: str) -> Ask:
     model = make_chat_model(settings.model, settings)
 
     def ask(system: str, user: str) -> str:
-        request = sampled((Message("system", system), Message("user", user)), settings)
+        request = build_request((Message("system", system), Message("user", user)), settings)
         return complete(model, request, deadline=Deadline(SECONDS)).text
 
     return ask

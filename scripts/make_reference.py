@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from footnotes import errors, plugins, settings
-from footnotes.chunk.make import NEEDED
+from footnotes.chunk import NEEDED
 from footnotes.cli import main as command_line
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"

@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 
 import firefox
 from browsing import SAMPLES, ask, wait_until_idle
-from footnotes.testing.provider import ScriptedProvider, says
+from provider import ScriptedProvider, says
 from serving import Running, serving
 
 QUESTION = "How many coats are usual for a violin, and how long do they harden?"

@@ -22,7 +22,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from browsing import ask, wait_until_idle
-from footnotes.testing.provider import Action, Asked, ScriptedProvider
+from provider import Action, Asked, ScriptedProvider
 from serving import Running, serving
 
 ROOT = Path(__file__).parents[1]

@@ -8,7 +8,7 @@ from typing import Any
 from footnotes.library import Library
 from footnotes.settings import Settings
 from footnotes.testing.embedder import HashingEmbedder
-from footnotes.testing.provider import ScriptedProvider
+from provider import ScriptedProvider
 
 HANDBOOK = (
     "# Work\n\n## Notice\n\nThe notice period is three months.\n\n## Holidays\n\nStaff have 28 days of paid holiday.\n"

@@ -67,13 +67,18 @@ def load_base(model: AnswerModel, weights: Path) -> None:
     """Published weights into the encoder; the head stays as it is, unless the file has one of the same shape.
 
     A `.safetensors` file as sentence-transformers writes it, or an int8 `.onnx` file of a BERT of this width, whose weights
-    are read back as single precision: layers the model does not have are left out.
+    are read back as single precision: layers the model does not have are left out. What a cross-encoder says of a pair
+    is where each output of the head begins.
     """
     given = load_file(weights) if weights.suffix == ".safetensors" else from_onnx(weights)
     own = model.state_dict()
-    state = {
-        mine: each for name, each in given.items() if (mine := own_name(name)) in own and own[mine].shape == each.shape
-    }
+    state = {}
+    for name, each in given.items():
+        if (mine := own_name(name)) in own:
+            if mine.startswith("head.3"):
+                each = each.expand(own[mine].shape) if len(each) == 1 else each
+            if own[mine].shape == each.shape:
+                state[mine] = each
     missing = model.load_state_dict(state, strict=False)
     assert all(name.startswith("head") for name in missing.missing_keys), missing
 
@@ -91,6 +96,7 @@ _NAMES = {
     "embeddings.token_type_embeddings": "types", "embeddings.LayerNorm": "norm", "encoder.layer.": "layers.",
     "attention.self.": "", "attention.output.dense": "out", "attention.output.LayerNorm": "norm",
     "intermediate.dense": "inner", "output.dense": "outer", "output.LayerNorm": "last",
+    "pooler.dense": "head.0", "classifier": "head.3",
 }  # fmt: skip
 
 

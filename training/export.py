@@ -13,9 +13,11 @@ from __future__ import annotations
 import argparse
 import hashlib
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
+from torch import Tensor
 from encoder import AnswerModel, load_base
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from train import OUTPUTS
@@ -34,9 +36,13 @@ def export(model: AnswerModel, path: Path) -> None:
     )  # fmt: skip
 
 
+def count_layers(weights: Mapping[str, Tensor]) -> int:
+    return 1 + max(int(name.split(".")[1]) for name in weights if name.startswith("layers."))
+
+
 def mix(model: AnswerModel, other: Path, share: float) -> None:
     """Every weight becomes the mean with that of another model, which has so much of it."""
-    second = AnswerModel(model.head[-1].out_features)
+    second = AnswerModel(model.head[-1].out_features, len(model.layers))
     load_base(second, other)
     theirs = second.state_dict()
     model.load_state_dict(
@@ -52,8 +58,9 @@ def main() -> None:
     parser.add_argument("--mean-with", type=Path, help="other weights, of which the result has `--share`")
     parser.add_argument("--share", type=float, default=0.4)
     options = parser.parse_args()
-    model = AnswerModel(OUTPUTS[options.task])
-    model.load_state_dict(torch.load(options.weights, weights_only=True))
+    weights = torch.load(options.weights, weights_only=True)
+    model = AnswerModel(OUTPUTS[options.task], count_layers(weights))
+    model.load_state_dict(weights)
     if options.mean_with:
         mix(model, options.mean_with, options.share)
     model.eval()

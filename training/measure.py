@@ -112,7 +112,7 @@ def measure_together(reader: Reader, folder: Path, most: int, fit: bool) -> None
         fit_in_halves(reader, {kind: groups[kind] for kind in JUDGED})
     print("| together with the words | count | macro-F1 | area |\n| --- | --- | --- | --- |")
     for kind, pairs in groups.items():
-        show(kind, pairs, [judge.supported(figures(reader, pair)) for pair in pairs])
+        show(kind, pairs, [judge.likelihood(figures(reader, pair)) for pair in pairs])
 
 
 def fit_in_halves(reader: Reader, groups: dict[str, list[data.Pair]]) -> None:

@@ -46,6 +46,9 @@ TOGETHER_TOKENS = 2_304
 """The tokens of a batch of questions with all their windows."""
 TIMES = 3
 """How often a question about documentation is read for each one of another set: they are few, and the ones we want."""
+GONE, FEWEST = 0.2, 3
+"""How often the windows that answer are left out of a question, so that the best of the others must not answer, and
+how many others there must be."""
 WHOLE, EACH = 0.5, 1.0
 """The weight of the windows judged alone, and of the sentences of all windows against each other."""
 
@@ -139,13 +142,14 @@ def loss_of(task: str, logits: Tensor, batch: Sequence[Item]) -> Tensor:
 
 @torch.no_grad()
 def predict(model: AnswerModel, items: Sequence[Item]) -> list[np.ndarray]:
-    """The logits of every item, in order."""
+    """The logits of every item, in order; in bfloat16, which is as good for looking on."""
     model.eval()
     found: list[np.ndarray] = [np.zeros(0)] * len(items)
     order = sorted(range(len(items)), key=lambda number: len(items[number].encoded.ids))
     for start in range(0, len(order), 24):
         numbers = order[start : start + 24]
-        logits = model(*tensors([items[number] for number in numbers]))
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            logits = model(*tensors([items[number] for number in numbers])).float()
         for row, number in enumerate(numbers):
             found[number] = logits[row, : len(items[number].encoded.marks)].numpy()
     model.train()
@@ -181,6 +185,11 @@ class Asked:
     def tokens(self) -> int:
         return len(self.windows) * max(len(item.encoded.ids) for item in self.windows)
 
+    def without_answers(self) -> Asked:
+        """The question with the windows that do not answer, if there are enough."""
+        others = tuple(item for item in self.windows if not item.labels[0])
+        return Asked(others, self.source) if len(others) >= FEWEST else self
+
 
 def load_questions(files: Sequence[Path], vocabulary: Path, held_out: Sequence[str]) -> tuple[list[Asked], list[Asked]]:
     """The questions to train on, and those kept: of sets held out, and one in 25 of public sets."""
@@ -207,7 +216,8 @@ def load_questions(files: Sequence[Path], vocabulary: Path, held_out: Sequence[s
 def question_batches(questions: Sequence[Asked], chance: Random) -> Iterator[list[Asked]]:
     """Questions of about the same size together, for ever."""
     while True:
-        order = sorted(questions, key=lambda each: each.tokens * chance.uniform(0.9, 1.1))
+        some = [each.without_answers() if chance.random() < GONE else each for each in questions]
+        order = sorted(some, key=lambda each: each.tokens * chance.uniform(0.9, 1.1))
         made, batch, size = [], list[Asked](), 0
         for each in order:
             if batch and size + each.tokens > TOGETHER_TOKENS:
@@ -357,7 +367,7 @@ def train(
         sums.append(float(loss.detach()))
         if step % 50 == 0:
             print(f"{step} {time.time() - began:.0f}s {done:.3f} loss {np.mean(sums[-50:]):.4f}", flush=True)
-        if time.time() - saved > 420:
+        if time.time() - saved > 900:
             torch.save(mean.module.state_dict(), options.out)
             print(json.dumps(shown(mean.module)), flush=True)
             saved = time.time()

@@ -37,7 +37,7 @@ SEED = 20
 MOST, PASSAGES = 7, 20
 """Windows of a question, and chunks they are cut from."""
 WANTED = {
-    "squad11_a": 5000, "squad2_half": 5000, "nq_gold_passage": 4000, "clapnq": 284, "policyqa": 400, "pubmedqa": 250,
+    "squad11_a": 5000, "squad2_half": 5000, "nq_gold_passage": 4000, "clapnq": 284, "policyqa": 400, "pubmedqa": 800,
     "medquad": 400,
 }  # fmt: skip
 """How many questions of each set are taken."""

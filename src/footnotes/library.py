@@ -35,6 +35,7 @@ from footnotes.retrieve.where import Where, as_filter, in_collection
 from footnotes.settings import Settings, load
 from footnotes.store import Store
 from footnotes.store.backup import BackupSnapshot
+from footnotes.store.collections import check_collection
 from footnotes.store.conversations import Conversations
 from footnotes.store.make import open_store
 from footnotes.store.originals import add_originals
@@ -287,7 +288,7 @@ class Library:
 
     def check_collection(self, name: str) -> None:
         """Raise if the collection does not exist."""
-        self._store.collections.check(self._user, name)
+        check_collection(self._store.collections, self._user, name)
 
     @property
     def generation(self) -> int | None:
@@ -311,7 +312,7 @@ class Library:
         """Return the contents, models and size of the library."""
         store, user, serving = self._store, self._user, self._store.generations.serving(self._user)
         generations = store.generations.all(user)
-        index, dense = store.index_state(user), store.dense_index(user)
+        state = store.state(user)
         return {
             "library": str(self.folder),
             "user": user,
@@ -325,9 +326,9 @@ class Library:
             "generations": [{"id": each.pk, "state": each.state, "embedder": each.embedder} for each in generations],
             "store": store.kind,
             "address": store.address,
-            "index": None if index is None else asdict(index),
-            "dense_index": None if dense is None else asdict(dense),
-            "disk_bytes": store.size(user),
+            "index": None if state.index is None else asdict(state.index),
+            "dense_index": None if state.dense_index is None else asdict(state.dense_index),
+            "disk_bytes": state.bytes,
         }
 
     @property
@@ -348,7 +349,7 @@ class Library:
         """Set a collection's chunker and system prompt; they apply to documents added from now on."""
         chosen = chunker
         if chunker is None and chunker_options is not None:  # options of the current chunker
-            chosen = self._store.generations.choices(self._user).get(name, [None])[0]
+            chosen = self._context.choices().get(name, [None])[0]
         if chosen is not None:
             self._context.chunkers.build(chosen, chunker_options)
         elif chunker_options is not None:

@@ -209,7 +209,7 @@ def test_the_command_line_backs_up_lists_and_restores(
     monkeypatch.setenv("FOOTNOTES_EMBEDDER", "hashing")
     with quick_library(tmp_path / "library") as library:
         library.add_text("The ferry leaves at noon.", filename="ferry.txt")
-    assert "backed up as snapshot 1" in run("backup", str(file), "-l", str(tmp_path / "library")).output
+    assert f"backed up to {file} as snapshot 1 of " in run("backup", str(file), "-l", str(tmp_path / "library")).output
     assert "snapshot 1 of" in run("restore", str(file), "--list").output
     shutil.rmtree(tmp_path / "library")
     assert "restored snapshot 1" in run("restore", str(file), "-l", str(tmp_path / "library")).output
@@ -262,6 +262,29 @@ def test_a_database_is_backed_up_while_it_is_written_and_restored_into_another_a
             assert library.text(library.documents()[0].id) == words(0, 300)
             assert [*everything(other)] == ["bees.txt"]
             assert library.verify().ok and library.search(words(3, 300)[:60]).hits
+
+
+def test_a_backup_of_a_database_tells_which_originals_it_lacks(
+    postgres: PostgresServer, tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, machine = postgres.fresh(), tmp_path / "machine"
+    settings = load(machine, embedder="hashing", store=store, keep_originals=True)
+    with Library(machine, settings=settings) as library:
+        for name in ("ferry", "bees", "rain"):
+            library.add_text(f"A text about {name}.", filename=f"{name}.txt")
+        library.original(library.documents()[0].id).unlink()
+    monkeypatch.setenv("FOOTNOTES_EMBEDDER", "hashing")
+    monkeypatch.setenv("FOOTNOTES_STORE", store)
+    elsewhere = run("backup", str(tmp_path / "poor.backup"), "-l", str(tmp_path / "elsewhere"))
+    assert elsewhere.exit_code == 0 and "note: 3 originals cannot be read here" in elsewhere.stderr
+    here = run("backup", str(file), "-l", str(machine))
+    assert here.exit_code == 0 and "note: 1 original cannot be read here" in here.stderr
+    monkeypatch.delenv("FOOTNOTES_STORE")
+    restore(file, tmp_path / "folder")
+    with quick_library(tmp_path / "folder") as library:
+        assert sorted(everything(library)) == ["bees.txt", "ferry.txt", "rain.txt"]
+        checked = library.verify()
+        assert checked.ok and checked.checked["originals"] == 2, "those that are there are in the backup"
 
 
 def crafted(file: Path, path: str, *, size: int = 3, block: bytes = b"abc", packed: bytes | None = None) -> None:

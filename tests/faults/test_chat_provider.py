@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 import pytest
 
+import provider as fake
 from footnotes.answer import Answerer
 from footnotes.answer.extractive import ABSTENTION
 from footnotes.errors import FootnotesError, ProviderRefused
 from footnotes.settings import Settings
-from footnotes.testing import provider as fake
 from footnotes.testing.hits import make_hit
-from footnotes.testing.provider import ScriptedProvider
 from footnotes.types import Answer, Event, Leg
+from provider import ScriptedProvider
 
 KEY = "sk-canary-4f9d2a7b1c"
 TEXT = "The notice period is three months. Lunch costs four euros. The cook is Maria Rossi."

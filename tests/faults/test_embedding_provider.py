@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+import provider as fake
 from footnotes.embed.checked import embed_all, embed_one
 from footnotes.embed.make import make_embedder
 from footnotes.errors import FootnotesError, MissingExtra
 from footnotes.library import Library
 from footnotes.settings import Settings
-from footnotes.testing import provider as fake
-from footnotes.testing.provider import ScriptedProvider
+from provider import ScriptedProvider
 
 TEXTS = ["alpha beta", "gamma", "delta epsilon zeta"]
 Data = list[dict[str, Any]]

@@ -6,15 +6,23 @@ from pathlib import Path
 
 import pytest
 
-from footnotes.answer.plain import plain_text
+from footnotes.answer.plain import plain_text, skim_text
 from libraries import quick_library
 
 SPACES = " " * 9_000
 
 
-@pytest.mark.parametrize("marks", ["\n", " \n", "A.", "`", ":a:", "a::\n", "_a", "{ ", "[", "<a "])
+MARKS = ("\n", " \n", "A.", "`", ":a:", "a::\n", "_a", "{ ", "[", "<a ")
+
+
+@pytest.mark.parametrize("marks", [*MARKS, "[a](", "*a ", " "])
 def test_many_marks_are_removed_or_kept(marks: str) -> None:
     assert "end" in plain_text(f"{marks * 10_000} end")
+
+
+@pytest.mark.parametrize("marks", [*MARKS, ".. note:: ", ".. a::\n", ".. a::\n :b: c\n", "```\n :a:\n", "===\n"])
+def test_many_marks_are_skimmed(marks: str) -> None:
+    assert "end" in skim_text(f"{marks * 5_000}\n\nend")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 
 from footnotes.errors import FootnotesError
 from footnotes.index import IndexDamaged, IndexUnreadable, damage_told_apart, manifest
-from footnotes.index.lexical_files import segment_files
+from footnotes.index.lexical import segment_files
 from footnotes.index.lexical_reader import LexicalReader
 from footnotes.library import Library
 from libraries import quick_library

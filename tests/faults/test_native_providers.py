@@ -9,14 +9,13 @@ import pytest
 
 from footnotes.answer.models import ChatRequest, Message, Tool, ToolCall, complete
 from footnotes.answer.models.connect import Connection, chat_of
-from footnotes.answer.models.make import make_chat_model
-from footnotes.answer.models.table import CONTEXT_TOKENS, load_table
+from footnotes.answer.models.table import CONTEXT_TOKENS, load_table, make_chat_model
 from footnotes.errors import ConfigError, ProviderBadResponse, ProviderRefused, ProviderUnavailable
 from footnotes.remote import Deadline
 from footnotes.settings import Settings
-from footnotes.testing.provider import ScriptedProvider, says, sends, status
 from footnotes.types import Usage
 from libraries import HANDBOOK, quick_library
+from provider import ScriptedProvider, says, sends, status
 from serving import serving
 
 ANSWER = "Either side may end the contract with three months of notice [1]."

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from chroma import ChromaServer
-from footnotes.testing.snapshots import Changes, Observer, Seen
 from libraries import quick_library
 from postgres import PostgresServer
 from qdrant import QdrantServer
+from version_changes import Changes, Observer, Seen
 
 _NUMBERS = itertools.count(1)
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+import provider as fake
 from browsing import ask
-from footnotes.testing import provider as fake
-from footnotes.testing.provider import ScriptedProvider
+from provider import ScriptedProvider
 from serving import Running, serving, settled
 
 CANARY = "http://canary.example"

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from browsing import ask
-from footnotes.testing.provider import ScriptedProvider, pauses
 from libraries import HANDBOOK
+from provider import ScriptedProvider, pauses
 from serving import Running, serving
 
 ENDLESS_UNDO = "const real = setTimeout; window.setTimeout = (f, ms) => (ms === 10000 ? 0 : real(f, ms));"

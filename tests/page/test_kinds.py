@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from browsing import SAMPLES, ask, wait_until_idle
-from footnotes.testing.provider import ScriptedProvider, status
+from provider import ScriptedProvider, status
 from serving import Running, serving
 
 

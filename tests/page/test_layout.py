@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import provider as fake
 from browsing import ask
-from footnotes.testing import provider as fake
-from footnotes.testing.provider import ScriptedProvider
 from libraries import HANDBOOK
+from provider import ScriptedProvider
 from serving import Running, serving
 
 SHIFTS = """() => { window.shift = 0;

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from browsing import ask, until, violations
-from footnotes.testing.provider import ScriptedProvider, says
 from libraries import HANDBOOK
+from provider import ScriptedProvider, says
 from serving import Running, serving
 
 KEY = "sk-quaggafish-0123456789"

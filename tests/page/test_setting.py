@@ -46,6 +46,19 @@ def test_hits_are_shown_in_words_and_not_in_signs(fresh: Running, watch: Any) ->
     assert "**fusion" in page.locator(".hit-group", has_text="kwargs.py").locator(".hit-text").first.inner_text()
 
 
+def test_hits_in_restructuredtext_are_shown_without_directives_and_roles(fresh: Running, watch: Any) -> None:
+    fresh.add(
+        "moving.rst",
+        "Moving\n======\n\n.. _moving:\n\nThe :doc:`importer </importer>` moves files, see :meth:`~Item.move`.\n\n"
+        ".. image:: a.png\n   :alt: A picture\n\n.. note::\n\n   Moving with ``--all`` is slow.\n",
+    )
+    page = watch(fresh).open("#/search?q=moving files")
+    page.locator(".hit").first.wait_for()
+    said = "\n".join(page.locator(".hit-text").all_inner_texts())
+    assert "The importer moves files, see Item.move." in said and "Moving with --all is slow." in said
+    assert not any(sign in said for sign in ("====", "::", "`", "A picture")), said
+
+
 def test_a_hit_that_begins_in_a_table_has_no_strokes(fresh: Running, watch: Any) -> None:
     rows = "".join(f"| method {n} | fusion of {n} ranks and their many reasons | `none` |\n" for n in range(300))
     fresh.add("methods.md", f"# Methods\n\n| name | what | needs |\n| --- | --- | --- |\n{rows}")

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+import provider as fake
 from browsing import ask
-from footnotes.testing import provider as fake
-from footnotes.testing.provider import ScriptedProvider
 from libraries import HANDBOOK
+from provider import ScriptedProvider
 from serving import Running, serving
 
 

@@ -46,7 +46,7 @@ def test_to_postgresql_and_back(postgres: PostgresServer, tmp_path: Path) -> Non
     here = tmp_path / "here"
     with filled(here) as library:
         before = {document.id: document for document in library.documents()}
-        talks = list(library.conversations.copied("local"))
+        talks = list(library._store.copy_side("local").conversations())
         assert talks and talks[0][1][0].rating == "up" and talks[0][2] == [[library.documents()[0].id]]
         found = library.search("amber lantern at dusk").hits
     there = settings_for(postgres.fresh(), tmp_path / "machine")
@@ -66,7 +66,7 @@ def test_to_postgresql_and_back(postgres: PostgresServer, tmp_path: Path) -> Non
     assert again.documents == 5
     with Library(tmp_path / "back", settings=back) as returned:  # type: ignore[arg-type]
         assert {document.id for document in returned.documents()} == set(before)
-        assert list(returned.conversations.copied("local")) == talks
+        assert list(returned._store.copy_side("local").conversations()) == talks
         assert not returned.verify().problems
         assert returned.collections()[0]["system_prompt"] == "Answer briefly."
 

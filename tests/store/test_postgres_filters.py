@@ -17,7 +17,7 @@ from footnotes.library import Library
     texts=st.lists(st.text("abc]^-[é日😀\\.$(\n", max_size=4), min_size=1, max_size=8),
 )
 def test_patterns_mean_what_they_mean_to_sqlite(both: tuple[Library, Library], pattern: str, texts: list[str]) -> None:
-    from footnotes.store.postgres.filters import glob_expression
+    from footnotes.store.postgres.cursor import glob_expression
 
     plain = apsw.Connection(":memory:")
     expected = [bool(plain.execute("SELECT ? GLOB ?", (text, pattern)).fetchone()[0]) for text in texts]  # type: ignore[index]

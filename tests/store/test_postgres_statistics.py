@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from footnotes.ingest import pipeline
 from footnotes.library import Library
 from footnotes.store.postgres.cursor import SQL
 from footnotes.store.postgres.database import Connection
 from footnotes.store.statements import load_queries
-from libraries import HANDBOOK, TRAVEL, quick_library
+from libraries import HANDBOOK, TRAVEL, quick_library, words
 from postgres import PostgresServer
 
 ODD = [
@@ -70,3 +71,20 @@ def test_chunks_are_not_read_again_to_count_their_terms(
     with quick_library(tmp_path / "library", store=postgres.fresh()) as library:
         library.add_text(TRAVEL, filename="a.txt")
     assert queries["put_statistics"].sql in asked and queries["note_chunks"].sql not in asked
+
+
+def test_prepared_files_bring_the_terms_that_would_be_found(
+    postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder := tmp_path / "notes").mkdir()
+    for number, text in enumerate([*ODD, *map(words, range(290))]):
+        (folder / f"note{number:04}.txt").write_bytes(text.replace("\x00", " ").encode())
+    known = []
+    for least in (10, 1_000_000):
+        monkeypatch.setattr(pipeline, "WORTH_A_PREPARER", least)
+        monkeypatch.setattr(pipeline, "cores", lambda: 2)
+        with quick_library(tmp_path / f"library{least}", store=postgres.fresh()) as library:
+            assert {each.status for each in library.add(folder)} == {"ready"}
+            assert library.search("marker288", mode="lexical", limit=1).hits[0].filename == "note0294.txt"
+            known.append(counted(library))
+    assert known[0] == known[1]

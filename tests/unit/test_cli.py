@@ -207,3 +207,15 @@ def test_json_stays_json_whatever_is_asked(library: str) -> None:
     command = [os.fsencode(word) for word in (sys.executable, "-m", "footnotes", "search", "-l", library, "--json")]
     done = subprocess.run([*command, b"leave \xff"], env=environment, capture_output=True, check=False)
     assert isinstance(json.loads(done.stdout.decode("utf-8")), dict)
+
+
+def test_many_problems_are_summed_up(tmp_path: Path) -> None:
+    folder = tmp_path / "library"
+    with quick_library(folder, keep_originals=True) as library:
+        library.add_texts([f"Note {number} on the rain." for number in range(25)])
+        for document in library.documents():
+            library.original(document.id).unlink()
+    done = run("verify", "-l", str(folder))
+    assert done.exit_code == 1 and done.output.count("problem: ") == 20
+    assert "… and 5 more problems; --json lists all" in done.output
+    assert len(json.loads(run("verify", "-l", str(folder), "--json").output)["problems"]) == 25

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+import provider as fake
 from footnotes.cli import main
 from footnotes.library import Library
-from footnotes.testing import provider as fake
-from footnotes.testing.provider import ScriptedProvider
+from provider import ScriptedProvider
 
 TEXT = "The notice period is three months. During probation the notice period is two weeks. Lunch costs four euros.\n"
 

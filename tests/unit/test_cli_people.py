@@ -155,6 +155,53 @@ def test_code_keeps_its_lines_and_tables_their_columns(tmp_path: Path) -> None:
     assert "   def interest(principal, rate):\n       # yearly\n" in shown
 
 
+RST = """Moving
+======
+
+.. _moving:
+
+The :doc:`importer </importer>` moves files, see :meth:`~beets.Item.move`.
+
+.. note::
+
+   Moving is slow.
+
+.. versionadded:: 1.4
+.. image:: move.png
+   :alt: A picture
+
+Run it as this shows::
+
+    beet move
+"""
+MYST = """# Moving
+
+The {meth}`~beets.Item.move` method moves files.
+
+```{note}
+:class: dropdown
+Moving is slow.
+```
+
+:::{warning}
+Never stop it.
+:::
+"""
+
+
+def test_hits_are_shown_without_the_marks_of_their_markup(tmp_path: Path) -> None:
+    documents = write(tmp_path / "texts", moving_rst=RST, moving_md=MYST, moving_txt=RST)
+    shown = {}
+    for name in ("moving.rst", "moving.md", "moving.txt"):
+        folder = str(tmp_path / name)
+        run("add", str(documents / name), "-l", folder)
+        shown[name] = " ".join(run("search", "moving slow", "-l", folder).stdout.split())
+    said = "The importer moves files, see beets.Item.move. Moving is slow. Added in version 1.4 Run it as this shows:"
+    assert said in shown["moving.rst"]
+    assert "Moving The beets.Item.move method moves files. Moving is slow. Never stop it." in shown["moving.md"]
+    assert ":doc:`importer </importer>`" in shown["moving.txt"], "plain text is shown as it is"
+
+
 def test_many_files_are_summed_up(tmp_path: Path) -> None:
     documents = tmp_path / "many"
     documents.mkdir()

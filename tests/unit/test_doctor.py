@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from command_line import run
-from footnotes.testing.provider import ScriptedProvider, says
 from libraries import quick_library
+from provider import ScriptedProvider, says
 
 
 @pytest.fixture

@@ -18,6 +18,15 @@ def test_multilingual_is_one_setting() -> None:
     assert Settings(embedder="multilingual").embedder == "onnx:intfloat/multilingual-e5-small"
 
 
+def test_several_new_languages_are_one_note(tmp_path: Path) -> None:
+    french = "Le contrat peut être résilié par les deux parties avec un préavis de trois mois, ce n'est pas nouveau. "
+    for name, text in (("miete.txt", GERMAN), ("bail.txt", french)):
+        (tmp_path / name).write_text(text * 3, encoding="utf-8")
+    added = [str(tmp_path / "miete.txt"), str(tmp_path / "bail.txt")]
+    said = CliRunner().invoke(main, ["add", *added, "--library", str(tmp_path / "library")]).stderr
+    assert said.count("note:") == 1 and "first texts in the languages 'de', 'fr', which the embedder" in said
+
+
 def test_the_first_texts_in_a_language_are_noted_and_status_tells(tmp_path: Path) -> None:
     run, library = CliRunner(), ["--library", str(tmp_path / "library")]
 

@@ -175,6 +175,8 @@ def test_one_bad_file_does_not_stop_the_others(library: Library, tmp_path: Path)
 def test_questions_that_cannot_be_asked(filled: Library) -> None:
     with pytest.raises(QueryEmpty):
         filled.search("   ")
+    with pytest.raises(QueryEmpty):
+        filled.ask("?")
     with pytest.raises(QueryTooLong):
         filled.search("x" * 1_000_000)
     with pytest.raises(OptionError):

@@ -8,8 +8,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from footnotes.testing.pages import kept_library, page_questions, page_texts
-from footnotes.testing.quotes import fingerprint, places_of
+from footnotes.testing.pages import fingerprint, kept_library, page_questions, page_texts, places_of
 
 TEXT = "Keys are free.\n\nA *second key* costs five euros; a second\nkey is lost soon."
 

@@ -14,8 +14,8 @@ from typing import Any
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from footnotes import tracing
-from footnotes.testing.provider import ScriptedProvider, says
 from libraries import HANDBOOK
+from provider import ScriptedProvider, says
 from serving import serving
 from starting import started
 

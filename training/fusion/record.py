@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sets import LEARNT, MEASURED, write_set
 
 from footnotes.evaluate.golden import Question, read_golden
-from footnotes.evaluate.names import Names
+from footnotes.evaluate.golden import Names
 from footnotes.index import Vector
 from footnotes.library import Library
 from footnotes.retrieve.retriever import Retriever, SearchOptions

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import cast
 
-from footnotes.analyse.grammar import IMPORTS, Node, body_of, definition, name_of
-from footnotes.analyse.statements import Cut, cuts_of
-from footnotes.analyse.tree import Tree
+from footnotes.analyse.grammar import IMPORTS, Node, body_of, definition, name_of, parser_of
 
 LARGE = 1_500
 """A longer class is split into its methods; a longer function gets cuts between its statements."""
@@ -202,3 +203,108 @@ def _summary(comments: list[Node], body: Node | None) -> str:
         text = _MARKS.sub("", text)
     paragraph = " ".join(text.strip().partition("\n\n")[0].split())
     return paragraph if len(paragraph) <= _LONGEST_SUMMARY else paragraph[: _LONGEST_SUMMARY - 1].rstrip() + "…"
+
+
+# ── finds where to cut a long definition: before its statements, and inside long ones ─────────────────────────
+
+
+Cut = tuple[int, int]
+"""The offset of a statement to cut before, and its depth."""
+
+MOST_CUTS = 2_000
+_DEEPEST_CUT = 4
+_SMALL = 400
+"""Statements with fewer bytes are not cut inside."""
+_BLOCKS = ("block", "statement_block", "compound_statement", "body_statement", "declaration_list", "switch_body",
+           "match_block", "class_body", "do_block", "then", "enum_body", "field_declaration_list",
+           "statement_list")  # fmt: skip
+
+
+def cuts_of(tree: Tree, body: Node, *, deepest: int = _DEEPEST_CUT) -> list[Cut]:
+    """Return the offsets to cut the inside of a node, in order. A comment stays with the statement below it."""
+    found: list[Cut] = []
+    for begin, depth in _statements(body, 0, deepest):
+        at = tree.offset(begin)
+        if _begins_line(tree.text, at):
+            found.append((at, depth))
+            if len(found) == MOST_CUTS:
+                break
+    return sorted(found)
+
+
+def _statements(body: Node, depth: int, deepest: int) -> Iterator[tuple[int, int]]:
+    comment: int | None = None
+    for node in body.named_children:
+        begin = node.start_byte if comment is None else comment
+        if "comment" in node.type:
+            comment = begin
+            continue
+        comment = None
+        yield begin, depth
+        if depth < deepest and node.end_byte - node.start_byte > _SMALL:
+            for inner in _blocks(node, 5):
+                yield from _statements(inner, depth + 1, deepest)
+
+
+def _blocks(node: Node, steps: int) -> Iterator[Node]:
+    """Yield the nearest blocks of statements below a node."""
+    for child in node.named_children:
+        if child.end_byte - child.start_byte <= _SMALL:
+            continue
+        if child.type in _BLOCKS:
+            yield child
+        elif steps:
+            yield from _blocks(child, steps - 1)
+
+
+def _begins_line(text: str, at: int) -> bool:
+    return not text[text.rfind("\n", 0, at) + 1 : at].strip()
+
+
+# ── A syntax tree with offsets in characters, not bytes ───────────────────────────────────────────────────────
+
+
+_QUOTED = ("string", "comment", "heredoc", "char_literal", "regex")
+_INSIDE = ("interpolation", "template_substitution")
+
+
+class Tree:
+    """The tree of one source text."""
+
+    def __init__(self, text: str, language: str) -> None:
+        self.text = text
+        self.encoded = text.encode("utf-8", "replace")
+        self.root = cast(Node, parser_of(language).parse(self.encoded).root_node)
+        self._ascii = len(text) == len(self.encoded)
+        # The offset of each line in bytes and in characters: conversion starts at the line.
+        lines = [] if self._ascii else self.encoded.split(b"\n")
+        self._byte_starts = [0, *accumulate(len(line) + 1 for line in lines)]
+        self._starts = [0, *accumulate(len(line.decode("utf-8")) + 1 for line in lines)]
+
+    def offset(self, at: int) -> int:
+        """Convert a byte offset to characters."""
+        if self._ascii:
+            return at
+        line = bisect_right(self._byte_starts, at) - 1
+        begin = self._byte_starts[line]
+        return self._starts[line] + len(self.encoded[begin:at].decode("utf-8", "replace"))
+
+    def byte(self, at: int) -> int:
+        """Convert a character offset to bytes."""
+        if self._ascii:
+            return at
+        line = bisect_right(self._starts, at) - 1
+        begin = self._starts[line]
+        return self._byte_starts[line] + len(self.text[begin:at].encode("utf-8", "replace"))
+
+    def is_code(self, at: int) -> bool:
+        """Return whether an offset is code, not part of a string or a comment."""
+        begin = self.byte(at)
+        node = self.root.descendant_for_byte_range(begin, begin + 1)
+        while node is not None:
+            if node.type in _INSIDE:
+                return True
+            if any(word in node.type for word in _QUOTED):
+                return False
+            node = node.parent
+        return True

@@ -14,9 +14,9 @@ from typing import Any
 
 from footnotes.answer.decompose import follow_up, parts_of
 from footnotes.answer.extractive import extract
-from footnotes.answer.models import ChatModel, ChatRequest, Message, Reply, ToolCall, added_usage, complete
-from footnotes.answer.prompt import escaped, packaged_template
-from footnotes.answer.tools import FINISH, SEARCH, TOOLS, LibraryReader, Result, call_tool, pooled
+from footnotes.answer.models import ChatModel, ChatRequest, Message, Reply, ToolCall, add_usage, complete
+from footnotes.answer.prompt import escape, load_packaged_template
+from footnotes.answer.tools import FINISH, SEARCH, TOOLS, LibraryReader, Result, call_tool, pool
 from footnotes.errors import ProviderError, ProviderRefused
 from footnotes.remote import Deadline
 from footnotes.types import Event, Hit, Leg, SearchResult, Step, Usage
@@ -53,7 +53,7 @@ class AgentState:
             self.degraded = self.degraded or result.found.degraded
 
     def best(self, limit: int) -> tuple[Hit, ...]:
-        return tuple(pooled(self.hits)[:limit])
+        return tuple(pool(self.hits)[:limit])
 
 
 class Agent:
@@ -110,7 +110,7 @@ class Agent:
     # ── by model
 
     def _by_model(self, question: str, model: ChatModel) -> Iterator[Event]:
-        messages = [Message("system", self._instructions()), Message("user", f"Question: {escaped(question)}")]
+        messages = [Message("system", self._instructions()), Message("user", f"Question: {escape(question)}")]
         mistakes = 0
         while not self._over():
             reply = self._ask(messages, model)
@@ -130,7 +130,7 @@ class Agent:
     def _stream_answer(self, calls: list[ToolCall], reply: Reply, messages: list[Message]) -> Iterator[Event]:
         """Run the calls and send the model their results."""
         if not calls:
-            messages.append(Message("user", "That was no action." + packaged_template("agent_text.txt")))
+            messages.append(Message("user", "That was no action." + load_packaged_template("agent_text.txt")))
         for call in calls:
             if self._over():
                 return
@@ -142,14 +142,14 @@ class Agent:
                 messages.append(Message("user", f"Result of {call.name}:\n{output}"))
 
     def _instructions(self) -> str:
-        template = packaged_template("agent.txt")
-        return template if self._tools else template + packaged_template("agent_text.txt")
+        template = load_packaged_template("agent.txt")
+        return template if self._tools else template + load_packaged_template("agent_text.txt")
 
     def _ask(self, messages: list[Message], model: ChatModel) -> Reply:
         tools = TOOLS if self._tools else ()
         request = ChatRequest(messages=tuple(messages), temperature=0.0, max_tokens=MAX_TOKENS, tools=tools)
         reply = complete(model, request, deadline=self._deadline)
-        self.gathered.usage = added_usage(self.gathered.usage, reply.usage)
+        self.gathered.usage = add_usage(self.gathered.usage, reply.usage)
         return reply
 
     # ── both

@@ -18,7 +18,7 @@ from footnotes.answer.conditions import misjoined, turned_around
 from footnotes.answer.denial import denied_otherwise
 from footnotes.answer.edits import edited
 from footnotes.answer.facts import Facts, facts_of, missing_fact
-from footnotes.answer.judge import figures_of, supported
+from footnotes.answer.judge import figures_of, likelihood
 from footnotes.answer.order import exchanged
 from footnotes.answer.passages import Passage
 from footnotes.answer.reader import Reader
@@ -155,7 +155,7 @@ class Aligner:
         if not _agrees(claim, facts_of(claim, ordinary=self._ordinary), support, terms):
             return []
         read = self._reader.verify([(support.quote, claim)])[0].supported
-        chance = supported(figures_of(claim, support.quote, weights, [each.terms for each in near], read))
+        chance = likelihood(figures_of(claim, support.quote, weights, [each.terms for each in near], read))
         return [replace(support, score=chance)] if chance >= REWORDED else []
 
     def _verbatim(self, claim: str, named: frozenset[int]) -> Support | None:

@@ -10,25 +10,22 @@ from typing import Any
 
 from footnotes.answer.align import Aligner
 from footnotes.answer.citations import Cited, cite_with
-from footnotes.answer.compose import nearest_passages, written
+from footnotes.answer.compose import compose_answer, nearest_passages
 from footnotes.answer.context import Context, Count, ReadText, build_context
 from footnotes.answer.decompose import parts_of, sides_of
+from footnotes.answer.denial import yes_or_no
 from footnotes.answer.disagree import Dated
 from footnotes.answer.extractive import ABSTENTION, Embed, Extract, extract, extract_parts, extract_sides
-from footnotes.answer.generate import Transcript
-from footnotes.answer.models import ChatModel, ChatRequest, Message, added_usage, complete, estimated_usage
-from footnotes.answer.models.counting import ModelTokens
-from footnotes.answer.models.make import make_chat_model
-from footnotes.answer.models.table import load_table
+from footnotes.answer.generate import Transcript, findings_of, is_better, repair_request
+from footnotes.answer.models import ChatModel, ChatRequest, Message, add_usage, complete, estimate_usage
+from footnotes.answer.models.table import ModelTokens, load_table, make_chat_model
 from footnotes.answer.passages import Passage, passages_of
 from footnotes.answer.prompt import answer_messages, load_template, split_template
 from footnotes.answer.questions import form_of
 from footnotes.answer.reader import Reader
-from footnotes.answer.repair import findings_of, is_better, repair_request
 from footnotes.answer.tables.found import Found, best_answer, formula_answer
-from footnotes.answer.tables.write import written_table
+from footnotes.answer.tables.write import write_table
 from footnotes.answer.terms import DocumentFrequency
-from footnotes.answer.yesno import answered_by
 from footnotes.errors import (
     ConfigError,
     FootnotesError,
@@ -154,7 +151,7 @@ class Answerer:
         try:
             model = self.model(settings)
             assert model is not None
-            yield from generated_events(findings, settings, model, self._tokens)
+            yield from generate_events(findings, settings, model, self._tokens)
         except ConfigError:
             raise
         except FootnotesError as error:
@@ -180,9 +177,11 @@ def extractive_events(findings: Findings, settings: Settings) -> Iterator[Event]
     findings = _with_loaded_reader(findings, "chooser")
     extracted = _extract(findings, settings)
     kind: AnswerKind = "answer" if extracted.sentences else "nothing"
-    text, citations = written(extracted, form_of(findings.question), findings.read, _build_opening(findings, extracted))
+    text, citations = compose_answer(
+        extracted, form_of(findings.question), findings.read, _build_opening(findings, extracted)
+    )
     if found := _from_tables(findings, extracted):
-        kind, (text, citations) = "answer", written_table(*found)
+        kind, (text, citations) = "answer", write_table(*found)
         findings = replace(findings, hits=_with_those_of(found[1], findings.hits))
     elif not extracted.sentences and not settings.strict and (near := nearest_passages(extracted)):
         kind, (text, citations) = "passages", near
@@ -229,7 +228,7 @@ def _build_opening(findings: Findings, extracted: Extract) -> str:
     if not extracted.sentences or extracted.disagree or findings.reader is None:
         return ""
     try:
-        return answered_by(findings.question, extracted.sentences[0][0].text, findings.reader)
+        return yes_or_no(findings.question, extracted.sentences[0][0].text, findings.reader)
     except ModelDamaged:  # only the verifier is damaged: say nothing that it would have to check
         return ""
 
@@ -303,10 +302,10 @@ def answer_of(findings: Findings, **changes: object) -> Answer:
 # ── with a model ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def generated_events(findings: Findings, settings: Settings, model: ChatModel, tokens: ModelTokens) -> Iterator[Event]:
+def generate_events(findings: Findings, settings: Settings, model: ChatModel, tokens: ModelTokens) -> Iterator[Event]:
     """Yield the model's answer, every sentence checked. Fails before the first word, or ends incomplete after it."""
     template = load_template(settings.prompt_template)
-    context = fitted_context(findings, settings, model, template, tokens.counter(model.name))
+    context = fit_context(findings, settings, model, template, tokens.counter(model.name))
     if not context.passages and findings.hits:
         raise OptionError(
             f"no passage fits into the {model.context_tokens:,} tokens that {model.name} reads, "
@@ -329,7 +328,7 @@ def generated_events(findings: Findings, settings: Settings, model: ChatModel, t
     findings = _with_loaded_reader(findings, "verifier")
     aligner = Aligner(context.passages, findings.question, findings.reader)
     if settings.repair:
-        yield from repaired_events(findings, settings, model, request, aligner)
+        yield from repair_events(findings, settings, model, request, aligner)
         return
     transcript = Transcript(aligner, strict=settings.strict)
     usage, broken, finish = None, None, None
@@ -354,12 +353,12 @@ def generated_events(findings: Findings, settings: Settings, model: ChatModel, t
         yield Event("step", step=step)
     if usage:
         tokens.learn(model.name, request, usage)
-    spent = added_usage(findings.usage, usage or estimated_usage(request, transcript.raw))
-    answer = checked_answer(
+    spent = add_usage(findings.usage, usage or estimate_usage(request, transcript.raw))
+    answer = build_answer(
         findings, cite_with(aligner, transcript.raw, strict=settings.strict), model.name, spent, request
     )
     yield Event("usage", usage=spent)
-    yield ending(replace(answer, incomplete=finish == "length" or transcript.circles), broken)
+    yield end_event(replace(answer, incomplete=finish == "length" or transcript.circles), broken)
 
 
 def _from_formula(
@@ -374,8 +373,8 @@ def _from_formula(
     def ask(system: str, user: str) -> str:
         nonlocal spent
         messages = (Message("system", system), Message("user", user))
-        reply = complete(model, sampled(messages, settings), deadline=Deadline(settings.answer_seconds))
-        spent = added_usage(spent, reply.usage)
+        reply = complete(model, build_request(messages, settings), deadline=Deadline(settings.answer_seconds))
+        spent = add_usage(spent, reply.usage)
         return reply.text
 
     found = formula_answer(findings.question, passages, findings.read, ask)
@@ -384,21 +383,21 @@ def _from_formula(
 
 def formula_events(findings: Findings, model: str, found: Found) -> Iterator[Event]:
     """Yield the result computed from a table, with a footnote for every operand."""
-    text, citations = written_table(*found)
+    text, citations = write_table(*found)
     yield from _events_of(text, citations)
     yield Event("usage", usage=findings.usage)
     answer = answer_of(findings, model=model, answer=text, kind="answer", abstained=False, citations=citations)
     yield Event("done", answer=answer)
 
 
-def repaired_events(
+def repair_events(
     findings: Findings, settings: Settings, model: ChatModel, request: ChatRequest, aligner: Aligner
 ) -> Iterator[Event]:
     """Yield the model's answer once it is final; it is rewritten if sentences of the first are not supported."""
     deadline = Deadline(settings.answer_seconds)
     reply = complete(model, request, deadline=deadline)
     _check_written(reply.text, model.name, is_cut=reply.cut)
-    spent = added_usage(findings.usage, reply.usage)
+    spent = add_usage(findings.usage, reply.usage)
     cited, said = cite_with(aligner, reply.text, strict=settings.strict), reply.text
     if doubted := findings_of(cited):
         step = Step("thought", f"Not supported, so {model.name} was asked to write it again: {' '.join(doubted)[:300]}")
@@ -409,14 +408,14 @@ def repaired_events(
         except ProviderError as error:
             findings = replace(findings, legs={**findings.legs, "repair": Leg("failed", error.message)})
         else:
-            spent = added_usage(spent, second.usage)
+            spent = add_usage(spent, second.usage)
             again = cite_with(aligner, second.text, strict=settings.strict)
             cited, said = (again, second.text) if is_better(again, cited) else (cited, said)
     transcript = Transcript(aligner, strict=settings.strict)
     yield from transcript.add(said)
     yield from transcript.finish()
     yield Event("usage", usage=spent)
-    yield ending(checked_answer(findings, cited, model.name, spent, request), None)
+    yield end_event(build_answer(findings, cited, model.name, spent, request), None)
 
 
 def _check_written(text: str, model: str, *, is_cut: bool) -> None:
@@ -430,7 +429,7 @@ def _check_written(text: str, model: str, *, is_cut: bool) -> None:
     raise ProviderBadResponse(f"{model} answered without a word", remedy="Try again, or use another model.")
 
 
-def ending(answer: Answer, broken: FootnotesError | None) -> Event:
+def end_event(answer: Answer, broken: FootnotesError | None) -> Event:
     """Return the last event: the answer, or the error with the partial answer."""
     if broken is None:
         return Event("done", answer=answer)
@@ -438,7 +437,7 @@ def ending(answer: Answer, broken: FootnotesError | None) -> Event:
     return Event("error", error=broken.info(), answer=replace(answer, incomplete=True, degraded=True, legs=legs))
 
 
-def checked_answer(findings: Findings, cited: Cited, model: str, usage: Usage, request: ChatRequest) -> Answer:
+def build_answer(findings: Findings, cited: Cited, model: str, usage: Usage, request: ChatRequest) -> Answer:
     """Build the answer from the model's text and the footnotes that our own code found for it."""
     return answer_of(
         findings,
@@ -461,7 +460,7 @@ def abstention_events(findings: Findings, model: str) -> Iterator[Event]:
     )
 
 
-def fitted_context(findings: Findings, settings: Settings, model: ChatModel, template: str, count: Count) -> Context:
+def fit_context(findings: Findings, settings: Settings, model: ChatModel, template: str, count: Count) -> Context:
     """Return the passages that fit beside the template, the question and the answer, in the model's own tokens."""
     said = (turn.text for turn in findings.before)
     fixed = "".join((*split_template(template), findings.question, findings.collection_prompt, *said))
@@ -477,10 +476,10 @@ def chat_request(findings: Findings, settings: Settings, context: Context, templ
         collection_prompt=findings.collection_prompt,
         before=findings.before,
     )
-    return sampled(messages, settings)
+    return build_request(messages, settings)
 
 
-def sampled(messages: Sequence[Message], settings: Settings) -> ChatRequest:
+def build_request(messages: Sequence[Message], settings: Settings) -> ChatRequest:
     """Build a request with the temperature, limits and seed of the settings."""
     return ChatRequest(
         messages=tuple(messages),

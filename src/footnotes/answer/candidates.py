@@ -86,7 +86,9 @@ _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n`]*$", re.MULTILINE)
 _BELOW = re.compile(r"[:：]\s*(?:[-*+•]\s|\d{1,3}[.)]\s|`{3,}|~{3,}|\{\*)")
 _DIRECTIVE = re.compile(r"\s*(?::::|///|\{[*%]|\$ \S|\.\. [\w:-]+::|\.\. _)")
 _LEAD = re.compile(r"\s*(?:(?:[-*+•‣◦]|\d{1,3}[.)]|>+|\|)\s+)*")
-_HEADING = re.compile(r"\s*#{1,6}\s")
+_HEADING = re.compile(r"\s*#{1,6}\s+")
+_CODE_BELOW = re.compile(r"[ \t]*\n\s*(?:`{3,}|~{3,})")
+_UNDERLINED = re.compile(r"\s*([^\n]{1,200})\n[ \t]*(([=~^\"'`*+#:.<>_-])\3{2,})[ \t]*(?:\n|\Z)")
 _PLAIN_WORD = re.compile(rf"(?<![^\s\"'“‘«(*_\[|])[^\W\d_]{{2,}}(?![^\s\"'”’»)*_\].,;:!?…|-])|{UNSPACED.pattern}")
 _ROWS = re.compile(r"\t[^\n]*\n[^\n]*\t")
 _RULE = re.compile(r"[\s|:=_*+-]*\Z")
@@ -213,24 +215,26 @@ def _places_in(question: Question, passage: Passage, meant: frozenset[str]) -> I
     spans = spans_in(passage)
     headers = header_rows(passage.text, spans)
     opening = 0 if passage.start == 0 else OPENING
-    code = _code_in(passage.text)
+    code = code_in(passage.text)
     for number, (start, end) in enumerate(spans):
         text, at = passage.text[start:end], passage.start + start
         ordered = analyze(text)
         asked = question.among(ordered) - question.only_in_names(text)
         asked |= question.alike(ordered) & meant if meant else frozenset()
-        span = _trim(passage.text, start, end)
+        heads_code = is_heading_of_code(passage.text, start, end, code)
+        span = _trim(passage.text, start, end, keep_heading=heads_code)
         asked |= _named_terms(question, item_above(passage.text, span[0])) if span else frozenset()
         opening = 0 if _HEADING.match(passage.text, start, end) else opening + 1
         head, headings = message_of(passage, at), headings_at(passage, at)
         version = f"{release_at(passage, at)} " if question.kind == "version" else ""
         told = head is not None or number in headers or bool(version) or _tells(question, text, ordered)
-        told = told and not any(begin <= start < finish for begin, finish in code)
-        sentence = passage.text[slice(*span)] if span and told and headers.get(number) != number else ""
+        told = told and not is_in_code(code, start)
+        is_said = heads_code or (told and headers.get(number) != number)
+        sentence = passage.text[slice(*span)] if span and is_said else ""
         titled = bool(passage.hits[0].pages) and _TITLE.fullmatch(sentence) is not None
         if titled or (head is not None and _is_of_another(question, head.name, sentence)):
             sentence = ""
-        if sentence and not _can_answer(question, sentence, headings, version):
+        if sentence and not heads_code and not _can_answer(question, sentence, headings, version):
             sentence = ""
         header = passage.text[slice(*spans[headers[number]])] if number in headers else ""
         yield _Place(start, span or (start, end), sentence, ordered, asked, head, headings, header, version, opening)
@@ -320,7 +324,18 @@ def _is_asked_above(question: Question, headings: tuple[str, ...]) -> bool:
     return question.covered(said) >= ALIKE and len(said) >= ALIKE * len(asked)
 
 
-def _code_in(text: str) -> list[tuple[int, int]]:
+def is_in_code(code: Sequence[tuple[int, int]], at: int) -> bool:
+    return any(begin <= at < end for begin, end in code)
+
+
+def is_heading_of_code(text: str, start: int, end: int, code: Sequence[tuple[int, int]]) -> bool:
+    """Return whether a span is a heading right above a block of code: it then says what the code does."""
+    if is_in_code(code, start) or _HEADING.match(text, start, end) is None:  # in code, `#` begins a comment
+        return False
+    return _CODE_BELOW.match(text, start + len(text[start:end].rstrip())) is not None
+
+
+def code_in(text: str) -> list[tuple[int, int]]:
     """Find the blocks of code: those of reStructuredText, and those between two fences, of which one may begin before
     the text, or end after it."""
     bounds = [place for fence in _FENCE.finditer(text) for place in (fence.start(), fence.end())]
@@ -368,14 +383,22 @@ def _kind_share(question: Question, text: str, *, in_chat: bool = False) -> floa
     return 1.0 if names_kind(text, question.kind, question.text) else 0.0
 
 
-def _trim(text: str, start: int, end: int) -> tuple[int, int] | None:
+def _trim(text: str, start: int, end: int, *, keep_heading: bool) -> tuple[int, int] | None:
     """Trim list marks and white space from a span; None if nothing is left."""
-    if _HEADING.match(text, start, end):
+    if not keep_heading and (_HEADING.match(text, start, end) or _is_underlined(text, start, end)):
         return None
-    lead = _LEAD.match(text, start, end)
+    lead = (_HEADING if keep_heading else _LEAD).match(text, start, end)
     begin = lead.end() if lead else start
     finish = begin + len(text[begin:end].rstrip(" \t\r\n|"))
     return (begin, finish) if finish > begin else None
+
+
+def _is_underlined(text: str, start: int, end: int) -> bool:
+    """Return whether a span is a title above the line that marks it as one, as in reStructuredText."""
+    found = _UNDERLINED.match(text, start)
+    if found is None or end > found.end() or _ENDED.search(found[1]):
+        return False
+    return len(found[2]) >= len(found[1].strip())
 
 
 def _tells(question: Question, sentence: str, ordered: Sequence[str]) -> bool:

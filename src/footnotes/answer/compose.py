@@ -7,7 +7,7 @@ import re
 from footnotes.answer.candidates import Candidate
 from footnotes.answer.context import ReadText
 from footnotes.answer.disagree import DISAGREE
-from footnotes.answer.extend import extended, rendered, with_rest
+from footnotes.answer.extend import extend_candidate, format_text, with_rest
 from footnotes.answer.extractive import ABSTENTION, Extract
 from footnotes.answer.hints import item_above, points_back
 from footnotes.answer.passages import (
@@ -47,7 +47,7 @@ _STANDS_FOR_NOTHING = re.compile(
 _ENDED = re.compile(r"[.!?…。！？؟۔:][\"'”’»)\]]*\Z")
 
 
-def written(
+def compose_answer(
     extracted: Extract, form: Form = "plain", read: ReadText | None = None, opening: str = ""
 ) -> tuple[str, tuple[Citation, ...]]:
     """Return the answer's text, after `opening`, and its footnotes; without any sentence, the abstention."""
@@ -55,7 +55,7 @@ def written(
         return ABSTENTION, ()
     text, citations = f"{DISAGREE}\n\n" if extracted.disagree else opening, list[Citation]()
     for candidate, _ in extracted.sentences:
-        whole = extended(candidate, form, read)
+        whole = extend_candidate(candidate, form, read)
         if extracted.whole and whole is candidate and not citations:
             whole = with_rest(candidate, read)
         if any(_overlaps(whole, citation) for citation in citations):
@@ -153,7 +153,7 @@ def _is_near(candidate: Candidate) -> bool:
 def as_written(quote: str) -> str:
     """Return a quote for an answer: without markup, unless it is nothing else, and without a colon that introduces what
     the answer lacks."""
-    text = rendered(quote) or " ".join(quote.split())
+    text = format_text(quote) or " ".join(quote.split())
     if text.endswith("::"):  # of reStructuredText
         text = text[:-2].rstrip() if text[-3:-2].isspace() else text[:-1]
     return f"{text[:-1]}." if text.endswith(":") and text[-2:-1] not in " :" else text

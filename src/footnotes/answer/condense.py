@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from footnotes.answer.models import ChatModel, ChatRequest, Message, Reply, complete
-from footnotes.answer.prompt import escaped
+from footnotes.answer.prompt import escape
 from footnotes.answer.terms import function_terms
 from footnotes.remote.deadline import Deadline
 from footnotes.text.analysis import analyze
@@ -136,7 +136,7 @@ def condense_by_model(
 ) -> tuple[str, Reply]:
     """Return the question as rewritten by the model, and its reply; the original question if the reply is useless."""
     said = "\n".join(f"{turn.role}: {' '.join(turn.text.split())[:SHOWN_CHARACTERS]}" for turn in history[-TURNS:])
-    asked = f"Conversation:\n{escaped(said)}\n\nLast question: {escaped(question)}\n\nStandalone question:"
+    asked = f"Conversation:\n{escape(said)}\n\nLast question: {escape(question)}\n\nStandalone question:"
     request = ChatRequest(
         messages=(Message("system", _SYSTEM), Message("user", asked)), temperature=0.0, max_tokens=MAX_TOKENS
     )

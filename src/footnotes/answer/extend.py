@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from textwrap import dedent
 
 from footnotes.answer.candidates import LONGEST_TITLE, Candidate
 from footnotes.answer.context import ReadText
-from footnotes.answer.hints import goes_on
+from footnotes.answer.hints import goes_on, is_next_step
 from footnotes.answer.passages import message_of
 from footnotes.answer.plain import LITERAL_BLOCK, plain_text
-from footnotes.answer.questions import Form
-from footnotes.answer.steps import steps_around
+from footnotes.answer.questions import DOING, Form
 from footnotes.errors import FootnotesError
 from footnotes.text.sentences import sentence_spans
 from footnotes.text.turns import turn_spans
@@ -24,8 +24,8 @@ LONGEST = 2_400
 """A longer list or code is not included, so the sentence stays alone."""
 FURTHER_LINES, FURTHER_PARAGRAPHS = 8, 2
 """How far below a sentence that names the subject its list may be introduced."""
-REST = 320
-"""The maximum characters that follow a sentence in its paragraph."""
+REST, STEPS_REST = 320, 700
+"""The maximum characters that follow a sentence in its paragraph; more if they are the next steps."""
 _APART = re.compile(r"\n[ \t]*(?:\n|[-*+•]\s|\d{1,3}[.)]\s|#|\||`{3})")
 _ITEM = re.compile(r"[ \t]*(?:[-*+•]|\(?\d{1,3}[.)])[ \t]+\S")
 _INDENTED = re.compile(r"(?:[ ]{2,}|\t)\S")
@@ -33,12 +33,13 @@ _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _LITERAL = re.compile(r"[ \t]*\.\. (?:code|code-block|sourcecode|prompt)::|[ \t]*::[ \t]*\Z")
 """A line of reStructuredText above code; so is one that ends in `::`."""
 _INTRODUCES = re.compile(r"[:：][\"'”’»)\]*_]*\s*\Z")
+_HEADING = re.compile(r"[ \t]*#{1,6}[ \t]")
 _NO_ANTECEDENT = re.compile(r"\s*(?:#|\||>|```|[-*+•]\s|\d{1,3}[.)]\s)")
 LONGEST_ANTECEDENT, LONGEST_ITEM = 600, 400
 _SKIPPED = re.compile(r"[ \t]*(?:/{3,}.*|:{3,}.*|\{[*%!].*[*%!]\}[ \t]*)\Z")
 
 
-def extended(candidate: Candidate, form: Form, read: ReadText | None = None) -> Candidate:
+def extend_candidate(candidate: Candidate, form: Form, read: ReadText | None = None) -> Candidate:
     """Add the list or code that a candidate introduces, or is part of if the question wants it whole."""
     text, begin = _around(candidate, read)
     start, end = candidate.start - begin, candidate.end - begin
@@ -47,7 +48,8 @@ def extended(candidate: Candidate, form: Form, read: ReadText | None = None) -> 
     lines = _lines(text)
     first = _line_at(lines, start)
     last = _line_at(lines, max(start, end - 1))
-    found = _span(text, lines, first, last, form, introduces=bool(_INTRODUCES.search(candidate.text)))
+    introduces = bool(_INTRODUCES.search(candidate.text)) or _HEADING.match(text, *lines[first]) is not None
+    found = _span(text, lines, first, last, form, introduces=introduces)
     if found is None and goes_on(candidate.text):
         return _with_antecedent(candidate, text, begin)
     if found is None and form == "howto" and (steps := steps_around(text, start)):
@@ -73,8 +75,9 @@ def with_rest(candidate: Candidate, read: ReadText | None = None) -> Candidate:
         return candidate
     paragraph = next((found.start() for found in _APART.finditer(text, end)), len(text))
     last = end
-    for _, sentence_end in sentence_spans(text[start:paragraph]):
-        if end <= start + sentence_end <= start + len(candidate.text) + REST:
+    for first, sentence_end in sentence_spans(text[start:paragraph]):
+        room = STEPS_REST if is_next_step(text[start + first : start + sentence_end]) else REST
+        if end <= start + sentence_end <= start + len(candidate.text) + room:
             last = start + sentence_end
     return replace(candidate, end=begin + last, text=text[start:last]) if last > end else candidate
 
@@ -109,7 +112,7 @@ def _with_antecedent(candidate: Candidate, text: str, begin: int, further: int =
     return _with_antecedent(whole, text, begin, further - 1) if further and goes_on(before) else whole
 
 
-def rendered(text: str) -> str:
+def format_text(text: str) -> str:
     """Format text for an answer: without markup; list items and code on separate lines."""
     written: list[str] = []
     fence = ""
@@ -308,3 +311,36 @@ def _style(line: str) -> str:
     """Return the mark of a list item, `1` for numbers; empty if the line is no item."""
     item = _ITEM.match(line)
     return "" if item is None else "1" if any(char.isdigit() for char in item[0][:-1]) else item[0].strip()[0]
+
+
+# ── finds steps that are no list: consecutive paragraphs that each say what to do ─────────────────────────────
+
+
+LONGEST_STEP = 300
+_PARAGRAPHS_APART = re.compile(r"\n[ \t]*\n\s*")
+_STEP = re.compile(rf"[*_`\s]*(?:(?:then|first|next|now|finally|and|also),? )*{DOING}", re.IGNORECASE)
+
+Span = tuple[int, int]
+
+
+def steps_around(text: str, start: int) -> Span | None:
+    """Return start and end of the run of such paragraphs at a position; None if there is none or only one."""
+    paragraphs = _paragraphs(text)
+    place = next((number for number, (begin, end) in enumerate(paragraphs) if begin <= start < end), None)
+    if place is None or not _is_step(text, paragraphs[place]):
+        return None
+    first = last = place
+    while first > 0 and _is_step(text, paragraphs[first - 1]):
+        first -= 1
+    while last + 1 < len(paragraphs) and _is_step(text, paragraphs[last + 1]):
+        last += 1
+    return (paragraphs[first][0], paragraphs[last][1]) if last > first else None
+
+
+def _paragraphs(text: str) -> list[Span]:
+    bounds = [0, *(place for found in _PARAGRAPHS_APART.finditer(text) for place in found.span()), len(text)]
+    return [span for number, span in enumerate(pairwise(bounds)) if number % 2 == 0]
+
+
+def _is_step(text: str, span: Span) -> bool:
+    return span[1] - span[0] <= LONGEST_STEP and _STEP.match(text, *span) is not None

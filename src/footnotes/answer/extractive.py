@@ -107,32 +107,32 @@ ANSWERED_EMBEDDED = Weights(
 )
 THRESHOLD_EMBEDDED = 0.24
 SENTENCE_READ = Weights(
-    -7.43,
-    coverage=2.17,
-    context=0.8,
-    around=-2.04,
-    pairs=0.64,
-    kind=0.29,
-    relative=4.71,
-    carried=1.37,
-    lead=5.18,
-    chosen=2.78,
-    window=1.09,
+    -5.16,
+    coverage=1.83,
+    context=0.17,
+    around=-2.91,
+    pairs=-0.11,
+    kind=-0.43,
+    relative=5.02,
+    carried=1.46,
+    lead=4.43,
+    chosen=2.81,
+    window=0.1,
 )
 ANSWERED_READ = Weights(
-    -0.22,
-    coverage=-0.35,
-    context=0.93,
-    around=-1.05,
-    pairs=-0.17,
-    kind=-1.11,
-    relative=-0.25,
-    carried=0.3,
-    lead=4.16,
-    chosen=2.68,
-    window=0.45,
+    -1.49,
+    coverage=0.34,
+    context=0.84,
+    around=-0.49,
+    pairs=0.41,
+    kind=-0.55,
+    relative=0.43,
+    carried=-0.03,
+    lead=4.35,
+    chosen=0.97,
+    window=1.54,
 )
-THRESHOLD_READ = 0.15
+THRESHOLD_READ = 0.16
 """The threshold at which about 5% of the answerable questions of XQuAD get no answer."""
 LEAST_CHOSEN, WITHOUT_CHOICE = -0.5, 0.1
 """The share of the likelihood that remains if the reader gives the best sentence odds below 1 to 20: its window may be

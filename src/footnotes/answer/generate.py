@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from footnotes.answer.align import Aligner
-from footnotes.answer.citations import Footnotes, named_at
+from footnotes.answer.citations import ENDS_IN_SOURCES, Cited, Footnotes, Marker, passages_named_at, without_markers
 from footnotes.answer.claims import claims_in
-from footnotes.answer.markers import ENDS_IN_SOURCES, Marker, without_markers
+from footnotes.answer.models import ChatRequest, Message
+from footnotes.answer.prompt import escape
 from footnotes.types import Event
 
 _HELD = 200
@@ -75,7 +76,7 @@ class Transcript:
         """Yield a sentence that has ended, and its footnotes."""
         start, end = span
         self._note(clean[start:end])
-        supports = self._aligner.align(clean[start:end], named_at(markers, start, end)) if stated else []
+        supports = self._aligner.align(clean[start:end], passages_named_at(markers, start, end)) if stated else []
         offset = self._base + start
         if not self._strict:
             yield from self._new_text(clean[:end])
@@ -127,3 +128,41 @@ def _safe_end(raw: str) -> int:
     if sources := ENDS_IN_SOURCES.search(raw, max(0, end - 60), end):
         end = len(raw[: sources.start()].rstrip())
     return end
+
+
+# ── gives a model with unsupported sentences one more attempt: it is told which ones, and writes again ────────
+
+
+_ASKS = (
+    "These sentences of your answer are not supported by the passages:\n{findings}\n\n"
+    "Write the whole answer again. Leave out what the passages do not say, or say it as they do, a condition together "
+    "with its consequence. Reply with the answer alone."
+)
+
+
+def findings_of(cited: Cited) -> list[str]:
+    """Return the sentences that are unsupported or doubted."""
+    return [" ".join(cited.text[start:end].split()) for start, end in (*cited.unsupported, *cited.uncertain)]
+
+
+def repair_request(request: ChatRequest, said: str, cited: Cited) -> ChatRequest:
+    """Build the request for a second answer, with the first one and its faults."""
+    listed = "\n".join(f"- {escape(each)}" for each in findings_of(cited))
+    asked = (Message("assistant", said), Message("user", _ASKS.format(findings=listed)))
+    return ChatRequest(
+        messages=(*request.messages, *asked),
+        temperature=request.temperature,
+        max_tokens=request.max_tokens,
+        stop=request.stop,
+        seed=request.seed,
+    )
+
+
+def is_better(new: Cited, old: Cited) -> bool:
+    """Return whether a second answer is supported and has less in doubt than the first."""
+    return bool(new.citations) and _doubts(new) < _doubts(old)
+
+
+def _doubts(cited: Cited) -> int:
+    spans: Sequence[tuple[int, int]] = (*cited.unsupported, *cited.uncertain)
+    return sum(end - start for start, end in spans)

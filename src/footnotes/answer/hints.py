@@ -42,8 +42,15 @@ _POINTS_BACK = re.compile(
 _RULE = re.compile(r":?-{2,}:?")
 _ITEM = re.compile(r"([ \t]*)(?:[-*+•‣◦]|\d{1,3}[.)])[ \t]+")
 _GOES_ON = re.compile(
-    r"(?:then|and then|to do (?:that|this|so)|for (?:that|this)|in (?:that|this|those|these) cases?)\b", re.IGNORECASE
+    r"(?:then|and then|otherwise|if (?:so|not)|to do (?:that|this|so)|for (?:that|this)"
+    r"|in (?:that|this|those|these) cases?)\b",
+    re.IGNORECASE,
 )
+_LEAVES_OPEN = re.compile(
+    r"(?:(?!\b(?:if|when|where|unless|only)\b).)*\b(?:if (?:so|not)|otherwise)[.!]?\s*", re.IGNORECASE | re.DOTALL
+)
+"""A sentence that ends in "if not" or "otherwise" and has no condition of its own."""
+_NEXT_STEP = re.compile(r"(?:and |but )?(?:then|next|after that|afterwards|finally|lastly|just)\b", re.IGNORECASE)
 
 
 def points_back(sentence: str) -> bool:
@@ -52,8 +59,13 @@ def points_back(sentence: str) -> bool:
 
 
 def goes_on(sentence: str) -> bool:
-    """Return whether a sentence continues the one before it: "Then …", "To do that, …"."""
-    return points_back(sentence) or _GOES_ON.match(sentence) is not None
+    """Return whether a sentence continues the one before it: "Then …", "To do that, …", "It fails if not."."""
+    return points_back(sentence) or _GOES_ON.match(sentence) is not None or _LEAVES_OPEN.fullmatch(sentence) is not None
+
+
+def is_next_step(sentence: str) -> bool:
+    """Return whether a sentence is the next step after the one before it: "Then …", "Finally, …"."""
+    return _NEXT_STEP.match(sentence) is not None
 
 
 def item_above(text: str, start: int) -> str:

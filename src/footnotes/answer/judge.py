@@ -35,7 +35,7 @@ class Figures:
 BIAS, WEIGHTS = -1.68, (0.78, 1.83, 0.22, 1.02)
 
 
-def supported(figures: Figures) -> float:
+def likelihood(figures: Figures) -> float:
     """Return how likely the claim is supported."""
     total = BIAS + sum(weight * value for weight, value in zip(WEIGHTS, figures.row, strict=True))
     return 1.0 / (1.0 + math.exp(-total))

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import re
 
-_LINK = re.compile(r"!?\[([^\]\n]*)\]\([^)\s]*(?:\s+\"[^\"]*\")?\)(?:\{[^}\n]*\})?")
-_REFERENCE = re.compile(r"\[([^\]\n]+)\]\[[^\]\n]*\]")
+_LINK = re.compile(r"!?\[([^\]\n]{0,1000})\]\([^)\s]{0,1000}(?:\s{1,9}\"[^\"]{0,1000}\")?\)(?:\{[^}\n]{0,200}\})?")
+_REFERENCE = re.compile(r"\[([^\]\n]{1,1000})\]\[[^\]\n]{0,200}\]")
 _MARKED = re.compile(
     r"(?<!`)``(?!`)(?P<literal>[^`\n]+)``(?!`)"
-    r"|(?<![\w:]):(?:code|command|file|kbd|literal|math|option|samp):`(?P<coded>[^`\n]+)`(?!`)"
-    r"|(?<![\w:]):(?:[a-z]+:)?[a-z-]+:`[!~]?(?P<role>[^`<>\n]{1,200}?)(?:[ \t]*<[^`<>]*>)?`(?!`)"
+    r"|(?:(?<![\w:]):(?:code|command|file|kbd|literal|math|option|samp):"
+    r"|\{(?:code|command|file|kbd|literal|math|option|samp)\})`(?P<coded>[^`\n]+)`(?!`)"
+    r"|(?:(?<![\w:]):(?:[a-z]+:)?[a-z-]+:|\{(?:[a-z]+:)?[a-z-]+\})"
+    r"`(?:[!~]|\.(?=[^\W\d]))?(?P<role>[^`<>\n]{1,200}?)(?:[ \t]*<[^`<>]*>)?`(?!`)"
     r"|(?<![`\w:])`(?P<linked>[^`<>]{1,400}?)(?:\s*<[^`<>]*>)?`__?(?!\w)"
     r"|(?P<code>(?<!`)`[^`\n]+`(?!`))"
     r"|(?<![\w`.-])(?P<named>[A-Z][\w.-]*[a-z\d])_(?![\w`])"
 )
-"""The marks of reStructuredText around a name: ``` ``code`` ```, `:doc:`text <target>``, `` `text <target>`_ ``, and
-`Name_`. Names in capitals alone keep their underscore, which is mostly theirs."""
+"""The marks of reStructuredText and MyST around a name: ``` ``code`` ```, `:doc:`text <target>``,
+`{ref}`text <target>``, `` `text <target>`_ ``, and `Name_`. Names in capitals alone keep their underscore, which is
+mostly theirs."""
 _KEPT = 0xF0000
 """The first of the private characters that stand for code while the text around it is read."""
 _TARGET = re.compile(r"^[ \t]*\.\. _[^:\n]+:(?: [^\n]*)?$", re.MULTILINE)
@@ -44,12 +47,30 @@ _TAG = re.compile(
     r"|<[a-z]+ \w+=\"[^<>]*\Z",
     re.DOTALL,
 )
-_ATTRIBUTES = re.compile(r"[ \t]*\{\s*[.#:][^{}\n]{0,120}\}")
+_ATTRIBUTES = re.compile(r"(?<![ \t])[ \t]*\{\s*[.#:][^{}\n]{0,120}\}")
 _EMPHASIS = re.compile(
-    r"(?<![\w*\\])(\*\*\*|\*\*|\*)(?=\S)(.+?)(?<=\S)\1(?![\w*])|(?<![\w_])(__|_)(?=\S)([^_\n]+?)(?<=\S)\3(?![\w_])"
+    r"(?<![\w*\\])(\*\*\*|\*\*|\*)(?=\S)(.{1,1000}?)(?<=\S)\1(?![\w*])"
+    r"|(?<![\w_])(__|_)(?=\S)([^_\n]{1,1000}?)(?<=\S)\3(?![\w_])"
 )
+"""Emphasis of at most 1,000 characters: an open star costs no more time than that."""
 _ADMONITION = re.compile(r"^[ \t]*(?:/{3,}|:{3,}|!{3})\s*(?:\w+\s*)?(?:\|\s*)?", re.MULTILINE)
 _LEAD = re.compile(r"^[ \t]*(?:#{1,6}\s+|>+\s?|[-*+]\s+)+", re.MULTILINE)
+_ADORNMENT = re.compile(r"^([!-/:-@\[-`{-~])\1{3,}[ \t]*$\n?", re.MULTILINE)
+_FENCE_LINE = re.compile(r"^[ \t]*(?:`{3,}|~{3,}|:{3,})[^\n`]*$(?:\n[ \t]*:[\w-]+:[^\n]*$)*\n?", re.MULTILINE)
+_NOTE = re.compile(
+    r"^([ \t]*)\.\. (?:admonition|attention|caution|danger|error|hint|important|note|seealso|tip|topic|warning)"
+    r"::[ \t]*",
+    re.MULTILINE,
+)
+_SINCE = re.compile(r"^[ \t]*\.\. (versionadded|versionchanged|deprecated|versionremoved)::[ \t]*", re.MULTILINE)
+_SINCE_WORDS = {
+    "versionadded": "Added in version ",
+    "versionchanged": "Changed in version ",
+    "deprecated": "Deprecated since version ",
+    "versionremoved": "Removed in version ",
+}
+_DIRECTIVE = re.compile(r"^[ \t]*\.\. (?:\|[^|\n]+\| )?[\w:-]+::[^\n]*$", re.MULTILINE)
+_OPTION = re.compile(r"(^[ \t]*\.\. [^\n:]{1,80}::[^\n]*\n)((?:[ \t]+:[\w -]+:[^\n]*(?:\n|\Z))+)", re.MULTILINE)
 _EMOJI = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf\u2b00-\u2bff\ufe0f]+\\s?")
 
 
@@ -78,3 +99,11 @@ def plain_text(text: str) -> str:
     for sign, code in codes.items():
         text = text.replace(sign, code)
     return " ".join(text.split())
+
+
+def skim_text(text: str) -> str:
+    """Return a passage of Markdown or reStructuredText for skimming: also without fences, rules and directives."""
+    text = _OPTION.sub(r"\1", _ADORNMENT.sub("", text))
+    text = _SINCE.sub(lambda match: _SINCE_WORDS[match[1]], _NOTE.sub(r"\1", text))
+    text = _DIRECTIVE.sub("", _FENCE_LINE.sub("", text))
+    return plain_text(re.sub(r"::[ \t]*$", ":", text, flags=re.MULTILINE))

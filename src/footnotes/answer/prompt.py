@@ -38,7 +38,7 @@ _HIDDEN = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-
 def load_template(path: str = "") -> str:
     """Load the template of the settings, or the one that comes with Footnotes."""
     if not path:
-        return packaged_template("answer.txt")
+        return load_packaged_template("answer.txt")
     try:
         text = Path(path).expanduser().read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -60,24 +60,24 @@ def answer_messages(
     values = {
         "context": context_text(context, boundary),
         "contexts": context_text(context, boundary),
-        "question": escaped(question, boundary),
-        "query": escaped(question, boundary),
-        "metadata": escaped(_metadata_lines(context), boundary),
+        "question": escape(question, boundary),
+        "query": escape(question, boundary),
+        "metadata": escape(_metadata_lines(context), boundary),
         "score": "\n".join(f"[{number}] {each.score:.4f}" for number, each in enumerate(context.passages, 1)),
         "collection_prompt": collection_prompt.strip(),
         "abstention": ABSTENTION,
         "opening": f"<passages {boundary}>",
         "closing": f"</passages {boundary}>",
     }
-    system, user = (filled(part, values).strip() for part in split_template(template))
-    said = [Message(turn.role, escaped(turn.text, boundary)) for turn in before]
+    system, user = (fill(part, values).strip() for part in split_template(template))
+    said = [Message(turn.role, escape(turn.text, boundary)) for turn in before]
     return [Message("system", system), *said, Message("user", user)]
 
 
 def context_text(context: Context, boundary: str) -> str:
     """Format the passages as data: each under its heading, between lines that nothing inside them can imitate."""
     shown = [
-        f"{escaped(heading_of(number, passage), boundary)}\n{escaped(passage.text, boundary)}"
+        f"{escape(heading_of(number, passage), boundary)}\n{escape(passage.text, boundary)}"
         for number, passage in enumerate(context.passages, 1)
     ]
     return "\n\n".join((f"<passages {boundary}>", *shown, f"</passages {boundary}>"))
@@ -91,14 +91,14 @@ def _metadata_lines(context: Context) -> str:
     )
 
 
-def escaped(text: str, boundary: str = "") -> str:
+def escape(text: str, boundary: str = "") -> str:
     """Escape text so that it cannot end the passages, begin a turn or hide anything."""
     text = _HIDDEN.sub("", text)
     text = _CONTROL.sub(lambda match: match[0][0] + " " + match[0][1:], text)
     return text.replace(boundary, "") if boundary else text
 
 
-def filled(template: str, values: Mapping[str, str]) -> str:
+def fill(template: str, values: Mapping[str, str]) -> str:
     """Replace the names in a template in one pass, so that inserted text is not replaced again."""
     return _NAME.sub(lambda match: values.get(match[1], match[0]), template)
 
@@ -133,6 +133,6 @@ def _check(template: str, path: str) -> None:
 
 
 @lru_cache(maxsize=8)
-def packaged_template(name: str) -> str:
+def load_packaged_template(name: str) -> str:
     """Read a text that comes with Footnotes."""
     return (resources.files("footnotes.answer") / "templates" / name).read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from footnotes.answer.context import Context, heading_of
 from footnotes.answer.models import Tool
 from footnotes.answer.passages import passages_of
-from footnotes.answer.prompt import escaped
+from footnotes.answer.prompt import escape
 from footnotes.errors import FootnotesError, NotFound, OptionError
 from footnotes.types import Chunk, Document, Hit, Scores, SearchResult
 
@@ -91,7 +91,7 @@ def _list(library: LibraryReader) -> Result:
     ]
     if len(documents) > MAX_LISTED:
         lines.append(f"… and {len(documents) - MAX_LISTED} more")
-    return Result(escaped("\n".join(lines)) or "There are no documents.")
+    return Result(escape("\n".join(lines)) or "There are no documents.")
 
 
 def _read(library: LibraryReader, wanted: str, section: object, page: object) -> Result:
@@ -149,12 +149,12 @@ def shown(hits: Sequence[Hit]) -> str:
     """Format the passages for the model, shortened."""
     context = Context(tuple(passages_of(hits)), 0, (), 0)
     return "\n\n".join(
-        escaped(f"{heading_of(number, passage)}\n{' '.join(passage.text.split())[:SHOWN_CHARACTERS]}")
+        escape(f"{heading_of(number, passage)}\n{' '.join(passage.text.split())[:SHOWN_CHARACTERS]}")
         for number, passage in enumerate(context.passages, 1)
     )
 
 
-def pooled(hits: Sequence[Hit]) -> list[Hit]:
+def pool(hits: Sequence[Hit]) -> list[Hit]:
     """Return every chunk once with its best score; chunks only read get the lowest score of those found."""
     found = [hit.score for hit in hits if hit.score > 0]
     least = min(found, default=1.0)

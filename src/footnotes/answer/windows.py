@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from footnotes.answer.candidates import Candidate
+from footnotes.answer.candidates import Candidate, code_in, is_heading_of_code, is_in_code
 from footnotes.answer.hints import item_above
 from footnotes.answer.passages import Passage, headings_at, message_of, spans_in
 from footnotes.answer.plain import plain_text
@@ -27,7 +27,7 @@ def read_candidates(reader: Reader, question: str, ranked: Sequence[Candidate]) 
     )
     read: dict[tuple[str, int, int], Candidate] = {}
     for (passage, spans), choice in zip(windows, choices, strict=True):
-        for span, chance in zip(spans, choice.sentences, strict=True):
+        for span, chance in zip(spans, _with_code(passage, spans, choice.sentences), strict=True):
             for candidate in ranked:
                 if candidate.passage is passage and span[0] <= candidate.start - passage.start < span[1]:
                     key = (passage.document_id, candidate.start, candidate.end)
@@ -35,6 +35,18 @@ def read_candidates(reader: Reader, question: str, ranked: Sequence[Candidate]) 
                     if key not in read or read[key].chosen < found.chosen:
                         read[key] = found
     return list(read.values())
+
+
+def _with_code(passage: Passage, spans: Sequence[Span], chances: Sequence[float]) -> list[float]:
+    """Give a heading right above code the best chance of that code, which is answered with it and never alone."""
+    given, above = list(chances), -1
+    code = code_in(passage.text)
+    for place, (start, end) in enumerate(spans):
+        if not is_in_code(code, start):
+            above = place if is_heading_of_code(passage.text, start, end, code) else -1
+        elif above >= 0:
+            given[above] = max(given[above], chances[place])
+    return given
 
 
 def windows_around(ranked: Sequence[Candidate], most: int) -> list[tuple[Passage, list[Span]]]:

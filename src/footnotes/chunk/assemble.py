@@ -17,7 +17,7 @@ _PLACES = frozenset(["slide", "notes", "sheet", "range", "rows", "cell", "output
 
 @dataclass(frozen=True, slots=True)
 class AssembledChunk:
-    """A piece completed from the blocks it covers; the pipeline adds its identity."""
+    """A piece completed from the blocks it covers; the pipeline adds its identity. `tokens` is 0 if not counted."""
 
     start: int
     end: int
@@ -29,8 +29,8 @@ class AssembledChunk:
     parts: tuple[tuple[int, int], ...] = ()
 
 
-def assemble(pieces: Iterable[Piece], part: Part, *, title: str) -> Iterator[AssembledChunk]:
-    """Complete the pieces of a part, in order."""
+def assemble(pieces: Iterable[Piece], part: Part, *, title: str, count: bool = True) -> Iterator[AssembledChunk]:
+    """Complete the pieces of a part, in order. Without `count`, only tokens that the chunker knows are stated."""
     starts = [block.start for block in part.blocks]
     for piece in pieces:
         blocks = _covered_blocks(part.blocks, starts, piece)
@@ -40,7 +40,7 @@ def assemble(pieces: Iterable[Piece], part: Part, *, title: str) -> Iterator[Ass
             piece.end,
             _pages(blocks),
             headings,
-            count_tokens(_text(part, piece)) if piece.tokens is None else piece.tokens,
+            piece.tokens or (count_tokens(_text(part, piece)) if count else 0),
             _prefix(title, headings, part, piece, blocks),
             {**_attributes(blocks), **_with_page_starts(piece, blocks)},
             piece.parts,

@@ -129,7 +129,7 @@ def _echo_events(events: Iterable[Event]) -> Iterator[Event]:
         yield event
 
 
-# Print answers as they arrive: words, markers, then footnotes.
+# ── print answers as they arrive: words, markers, then footnotes ──────────────────────────────────────────────
 
 
 HELD = 48

@@ -38,7 +38,8 @@ def backup_command(file: Path, library: str | None, keep: int | None, as_json: b
     def save(draft: Path) -> None:
         save_server(settings, draft)
 
-    _print_snapshot(backup_library(settings, folder, file, keep=keep, beside=save), as_json, "backed up as")
+    done = f"backed up to {one_line(str(file))} as"
+    _print_snapshot(backup_library(settings, folder, file, keep=keep, beside=save, say=_warn), as_json, done)
 
 
 @click.command("restore")
@@ -72,6 +73,10 @@ def restore_command(file: Path, library: str | None, snapshot: int | None, listi
         click.echo(f"Its settings are in {RESTORED_SETTINGS}: review them, then rename the file to footnotes.toml.")
 
 
+def _warn(note: str) -> None:
+    click.secho(f"note: {one_line(note)}", fg="yellow", err=True)
+
+
 def _print_snapshot(snapshot: BackupSnapshot, as_json: bool, done: str) -> None:
     click.echo(json.dumps(asdict(snapshot)) if as_json else f"{done} {_line(snapshot)}")
 
@@ -92,10 +97,12 @@ def copy_command(source: str, target: str, user: str | None, as_json: bool) -> N
     FROM and TO are folders or PostgreSQL addresses (postgresql://…). Run the command again to continue an interrupted
     copy. At the end, it compares every document with its original.
     """
-    from footnotes.ingest.copying import copy_between
+    from footnotes.ingest.copying import copy_between, note_lost
 
     with progress_line() as progress:
         done = copy_between(_load_settings(source, user), _load_settings(target, user), on_progress=progress)
+    if note := note_lost(done.lost):
+        _warn(note)
     if as_json:
         click.echo(json.dumps(asdict(done)))
         return

@@ -69,7 +69,7 @@ def eval_command(
     minimums = _goals(goals)
     run = _run(library, golden, name, options)
     if save:
-        from footnotes.evaluate.files import save_run
+        from footnotes.evaluate.run import save_run
 
         save_run(save, run)
     _write_report(report, [run], f"Evaluation: {golden.name}")
@@ -157,10 +157,8 @@ def _run(folder: str | None, golden: Path, name: str, options: dict[str, Any]) -
 
 def _make(folder: str | None, golden: Path, count: int | None, *, as_json: bool) -> None:
     """Write a golden set: `count` questions from the library, or the rated ones if there is no count."""
-    from footnotes.evaluate.golden import write_golden
-    from footnotes.evaluate.make import make_golden
-    from footnotes.evaluate.model import chat_of
-    from footnotes.evaluate.ratings import questions_of_ratings
+    from footnotes.evaluate.golden import questions_of_ratings, write_golden
+    from footnotes.evaluate.make import chat_of, make_golden
 
     if golden.exists():
         raise OptionError(
@@ -181,8 +179,8 @@ def _make(folder: str | None, golden: Path, count: int | None, *, as_json: bool)
 
 def _compare(first: Path, second: Path, *, report: Path | None, as_json: bool) -> None:
     from footnotes.evaluate.compare import compare
-    from footnotes.evaluate.files import load_run
     from footnotes.evaluate.report import main_measure, verdict
+    from footnotes.evaluate.run import load_run
 
     before, after = load_run(first), load_run(second)
     if [each.id for each in before.outcomes] != [each.id for each in after.outcomes]:

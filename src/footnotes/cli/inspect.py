@@ -59,8 +59,7 @@ def _inspect(file: Path, chunker: str | None, options: Mapping[str, object]) -> 
 
 def _chunkers(settings: Settings, name: str | None, options: Mapping[str, object]) -> ChunkerFor:
     """Build a function that returns the named chunker, or the one for a document type."""
-    from footnotes.chunk import Chunker
-    from footnotes.chunk.make import make_chunker
+    from footnotes.chunk import Chunker, make_chunker
     from footnotes.parse.types_by_name import is_source_code
 
     def embed(texts: Sequence[str]) -> object:

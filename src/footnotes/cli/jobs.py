@@ -33,6 +33,7 @@ def jobs_command(library: str | None, as_json: bool, everything: bool) -> None:
 
     with Library(library, create=False) as open_library:
         jobs, accepted = open_library.jobs(), _accepted_jobs(open_library, everything=everything)
+        others = _other_jobs(open_library)
     failing = {job.run for job in jobs if job.run and job.stage != "ready"}
     selected = [job for job in jobs if everything or job.stage != "ready" or job.number in failing]
     moment = datetime.now(UTC)
@@ -47,6 +48,8 @@ def jobs_command(library: str | None, as_json: bool, everything: bool) -> None:
         _show_accepted(job)
     if not selected and not accepted:
         click.echo("no running, pending or failed jobs")
+    if others:
+        click.echo(f"other tenants: {others} (FOOTNOTES_USER=NAME footnotes jobs lists them)")
 
 
 def _accepted_jobs(library: Library, *, everything: bool) -> list[ServerJob]:
@@ -57,6 +60,15 @@ def _accepted_jobs(library: Library, *, everything: bool) -> list[ServerJob]:
         return []
     found = accepted_jobs(library.folder, library.settings)
     return [job for job in found if everything or job.state != "ready"]
+
+
+def _other_jobs(library: Library) -> str:
+    """Return the numbers of unfinished and failed jobs that a server accepted for other tenants."""
+    try:
+        from footnotes.server.overview import others_as_text, queue_state
+    except ModuleNotFoundError:
+        return ""
+    return others_as_text(queue_state(library.folder, library.settings))
 
 
 def _show_accepted(job: ServerJob) -> None:

@@ -48,9 +48,13 @@ def note_languages(library: Library, stream: Iterator[Added]) -> Iterator[Added]
         yield added
     languages = [library.document(document_id).metadata.get("language") for document_id in ids]
     counts = Counter(str(one) for one in languages if one)
-    for language in foreign(counts, library.settings.embedder):
-        with_it = library.documents(where={"language": language}, limit=counts[language] + 1)
-        if len(with_it) <= counts[language]:  # these are the first
-            text = f"note: these are the first texts in the language {language!r}, which the embedder "
-            text += f"{library.settings.embedder} does not support: searches find them by words, but hardly by meaning"
-            click.secho(f"{text}. {REMEDY}.", fg="yellow", err=True)
+    first = [
+        language
+        for language in foreign(counts, library.settings.embedder)
+        if len(library.documents(where={"language": language}, limit=counts[language] + 1)) <= counts[language]
+    ]
+    if first:
+        named = f"the language{'' if len(first) == 1 else 's'} {', '.join(map(repr, first))}"
+        text = f"note: these are the first texts in {named}, which the embedder {library.settings.embedder} "
+        text += "does not support: searches find them by words, but hardly by meaning"
+        click.secho(f"{text}. {REMEDY[:1].upper()}{REMEDY[1:]}.", fg="yellow", err=True)

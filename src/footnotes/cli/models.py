@@ -102,7 +102,7 @@ def _state(kind: plugins.Kind, provider: str, settings: Settings) -> str:
 
 
 def _answer(name: str, settings: Settings) -> str:
-    from footnotes.answer.models.make import make_chat_model
+    from footnotes.answer.models.table import make_chat_model
     from footnotes.doctor.models import ask_model, check_embedder
 
     start = time.perf_counter()
@@ -183,7 +183,7 @@ def connect_command(
     provider: str, model: str, library: str | None, tenant: str, as_json: bool, no_key: bool, key_env: str, **place: str
 ) -> None:
     """Connect a model: openai, anthropic, gemini, cohere, ollama, compatible or llama. Sends a small test request."""
-    from footnotes.answer.models.connect import tried
+    from footnotes.answer.models.connect import try_model
     from footnotes.server.connections import NewConnection
     from footnotes.settings import load
 
@@ -191,7 +191,7 @@ def connect_command(
     key = "" if keyless else click.prompt("Key", hide_input=True, default="", show_default=False, err=True)
     new = NewConnection(provider, model, place["address"], place["path"], key, key_env)
     with _connections(library, tenant) as (connections, caller):
-        found = tried(connections.build(caller, new), load(Path(library).expanduser() if library else None))
+        found = try_model(connections.build(caller, new), load(Path(library).expanduser() if library else None))
         if found.error is not None:
             raise OptionError(f"the model does not respond: {found.error.message}", remedy=found.error.remedy)
         connection = connections.add(caller, new)
@@ -240,10 +240,10 @@ def disconnect_command(connection: str, library: str | None, tenant: str, as_jso
 @json_option
 def found_command(as_json: bool) -> None:
     """Find model servers on this machine: Ollama, LM Studio and llama.cpp at their usual ports."""
-    from footnotes.answer.models.connect import found_here
+    from footnotes.answer.models.connect import find_servers
     from footnotes.settings import load
 
-    found = list(found_here(load(None)))
+    found = list(find_servers(load(None)))
     if as_json:
         print_json({"servers": [asdict(each) for each in found]})
         return

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from footnotes.errors import StoreError
+from footnotes.render import one_line
 
 if TYPE_CHECKING:
     from footnotes.cli.progress import ProgressLine
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 Command = Callable[..., None]
 
 EXIT_SOME_FAILED = 3
+NAMED_TENANTS = 5
 
 library_option = click.option("--library", "-l", metavar="DIR", help="Folder of the library. [default: ~/.footnotes]")
 collection_option = click.option(
@@ -84,6 +88,22 @@ def _with_library(command: Command, *, create: bool) -> Command:
             command(found, **options)
 
     return run
+
+
+def other_tenants(library: Library) -> list[str]:
+    """Return the other tenants with data in the library's store; none if the role in a database may not see them."""
+    from footnotes.store.make import open_store
+
+    with suppress(StoreError), closing(open_store(library.settings, library.folder, create=False)) as store:
+        return [user for user in store.users() if user != library.settings.user]
+    return []
+
+
+def others_named(tenants: Sequence[str]) -> str:
+    """Name other tenants, and how to look at them: `acme has data here too (FOOTNOTES_USER=acme)`."""
+    named = ", ".join(tenants[:NAMED_TENANTS]) + (", …" if len(tenants) > NAMED_TENANTS else "")
+    have = "has" if len(tenants) == 1 else "have"
+    return one_line(f"{named} {have} data here too: choose one with FOOTNOTES_USER=NAME")
 
 
 def check_collection(library: Library, collection: str | None) -> None:

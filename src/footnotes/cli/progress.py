@@ -36,8 +36,8 @@ class ProgressLine:
         self._began = time.monotonic()
         self._printed = self._began
         self._stage = ""
+        self._stages: dict[str, tuple[float, int, int]] = {}
         self._moved, self._stalls, self._ended = self._began, 0, threading.Event()
-        self._stage_began = self._began
         self._files = (0, 0)
         self._bar: Any = None
         self._task: object = None
@@ -81,8 +81,7 @@ class ProgressLine:
     def __call__(self, progress: Progress) -> None:
         now = self._moved = time.monotonic()
         self._stalls = 0
-        if progress.stage != self._stage:
-            self._stage, self._stage_began = progress.stage, now
+        self._note_stage(progress, now)
         if progress.stage == "reading":
             self._files = (progress.done, progress.total)
         if now - self._began < SHOWN_AFTER:
@@ -93,14 +92,23 @@ class ProgressLine:
             self._printed = now
             self._print(self.line(progress, now))
 
+    def _note_stage(self, progress: Progress, now: float) -> None:
+        """Keep when a stage began, and where. Batches of documents are embedded and indexed in turns."""
+        _, _, last = self._stages.get(progress.stage, (0.0, 0, progress.done + 1))
+        begins = progress.done < last or (progress.stage != self._stage and not progress.total)
+        began, first = (now, progress.done) if begins else self._stages[progress.stage][:2]
+        self._stages[progress.stage] = began, first, progress.done
+        self._stage = progress.stage
+
     def line(self, progress: Progress, now: float) -> str:
         """Format progress: `embedding 128 of 640 chunks, 43/s (file 3 of 155), 12 s left`."""
         parts: list[str] = [progress.stage]
         if progress.done:
             amount = f"{progress.done:,}" + (f" of {progress.total:,}" if progress.total else "")
             parts[0] += f" {amount} {_UNITS[progress.stage]}"
-            if (elapsed := now - self._stage_began) >= 1:
-                parts.append(f"{progress.done / elapsed:,.0f}/s")
+            began, first, _ = self._stages.get(progress.stage, (now, 0, 0))
+            if now - began >= 1 and progress.done > first:
+                parts.append(f"{(progress.done - first) / (now - began):,.0f}/s")
         text = ", ".join(parts)
         done, total = self._files
         text += f" (file {done + 1:,} of {total:,})" if total else ""
@@ -108,15 +116,16 @@ class ProgressLine:
         return text if left is None else f"{text}, {_duration(left)} left"
 
     def _seconds_left(self, progress: Progress, now: float) -> float | None:
-        """Estimate the time left, of all files or of the stage; None while it would be a guess."""
+        """Estimate the time left, of all files, or of the stage after the last one; None while it would be a guess."""
         done, total = self._files
-        start = self._began
-        if progress.stage == "graph" or total < 2:
-            done, total, start = progress.done, progress.total, self._stage_began
+        start, first = self._began, 0
+        if progress.stage == "graph" or done + 1 >= total:
+            done, total = progress.done, progress.total
+            start, first, _ = self._stages.get(progress.stage, (now, 0, 0))
         elapsed = now - start
-        if not done or done >= total or (elapsed < LEAST_SECONDS and done < total / 10):
+        if done <= first or done >= total or (elapsed < LEAST_SECONDS and done < total / 10):
             return None
-        return elapsed / done * (total - done)
+        return elapsed / (done - first) * (total - done)
 
     def _draw(self, progress: Progress, now: float) -> None:
         if self._bar is None:

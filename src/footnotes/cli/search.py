@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from footnotes.answer.plain import skim_text
 from footnotes.cli.options import (
     check_collection,
     common_options,
@@ -17,7 +18,7 @@ from footnotes.cli.options import (
     where_option,
 )
 from footnotes.cli.printing import align_table, mark_words, print_json, table_rows, wrap
-from footnotes.parse.types_by_name import is_code_name
+from footnotes.parse.types_by_name import is_code_name, is_markup_name
 from footnotes.render import hit_place, note_on_search, one_line, printable, shortened
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 INDENT = "   "
 CHARACTERS, CODE_LINES = 300, 8
+SKIMMED = 2_000
 
 
 @click.command("search", short_help="Find passages.")
@@ -83,4 +85,5 @@ def _text(hit: Hit) -> str:
         return "\n".join(INDENT + line for line in [*lines[:CODE_LINES], *more])
     if rows := table_rows(text):
         return align_table(rows, indent=INDENT)
-    return wrap(shortened(text, CHARACTERS), INDENT)
+    prose = skim_text(text[:SKIMMED]) if is_markup_name(hit.filename) else ""
+    return wrap(shortened(prose or text, CHARACTERS), INDENT)

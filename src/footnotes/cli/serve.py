@@ -155,16 +155,19 @@ def list_keys(library: str | None, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(to_json({"keys": found})))
         return
+    tenants = max((len(one_line(key.tenant)) for key in found), default=0)
     for key in found:
-        click.echo(_line(key))
+        click.echo(_line(key, tenants))
     if not found:
         click.echo("no keys")
 
 
-def _line(key: Key) -> str:
+def _line(key: Key, tenants: int) -> str:
+    """Format a key; `tenants` is the width of their column."""
     state = "live" if key.live else ("revoked" if key.revoked_at else "expired")
     name = f"  {one_line(key.name)}" if key.name else ""
-    return f"{key.id}  {state:7}  {one_line(key.tenant)}  {','.join(key.scopes)}{name}"
+    until = f"  until {key.expires_at[:10]}" if key.live and key.expires_at else ""
+    return f"{key.id}  {state:7}  {one_line(key.tenant):{tenants}}  {','.join(key.scopes)}{name}{until}"
 
 
 @keys_command.command("revoke")

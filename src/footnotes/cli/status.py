@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from footnotes.cli.languages import language_state, language_text
-from footnotes.cli.options import common_options
+from footnotes.cli.options import common_options, other_tenants, others_named
 from footnotes.cli.printing import count, print_json
 from footnotes.errors import FootnotesError
 from footnotes.render import dense_index_as_text, index_state_as_text, one_line
 
 if TYPE_CHECKING:
     from footnotes.library import Library
+    from footnotes.server.overview import Queue
 
 MODEL_SECONDS = 5.0
 
@@ -44,6 +45,7 @@ def library_state(library: Library) -> dict[str, Any]:
 
     return {
         **library.status(),
+        "other_tenants": other_tenants(library),
         "outdated": len(library.outdated()),
         "languages": language_state(library),
         "queue": queue_state(library.folder, library.settings),
@@ -76,10 +78,12 @@ def _lines(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Return the name and the text of every line."""
     sizes = f"{found['disk_bytes'] / 2**20:.1f} MB, {found['disk_free'] / 2**30:.1f} GB free"
     yield "library", f"{found['library']}  ({sizes})"
+    if found["other_tenants"]:
+        yield "tenant", f"{found['user']}; {others_named(found['other_tenants'])}"
     if found["store"] != "sqlite":
         yield "database", f"{found['store']} at {found['address']}"
     states = ", ".join(f"{count} {state}" for state, count in found["by_status"].items()) or "none"
-    alike = f"; {found['near_duplicates']} near-duplicates" if found["near_duplicates"] else ""
+    alike = f"; {count(found['near_duplicates'], 'near-duplicate')}" if found["near_duplicates"] else ""
     yield "documents", f"{states}{alike}"
     if found["waiting"]:
         text = f"{count(found['waiting'], 'document')} searchable only by words until vectors exist: `footnotes resume`"
@@ -115,9 +119,12 @@ def _chat_model(state: Mapping[str, object]) -> str:
     return f"{state['model']}: {'answers' if state['answers'] else state['error']}"
 
 
-def _queue(queue: Mapping[str, object] | None) -> Iterator[tuple[str, str]]:
+def _queue(queue: Queue | None) -> Iterator[tuple[str, str]]:
+    from footnotes.server.overview import others_as_text
+
     if queue is None:
         return
-    yield "queue", ", ".join(f"{queue[state]} {state}" for state in ("queued", "running", "failed"))
+    others = f"; other tenants: {text}" if (text := others_as_text(queue)) else ""
+    yield "queue", f"{queue['queued']} queued, {queue['running']} running, {queue['failed']} failed{others}"
     if queue["workers"] is not None:
         yield "workers", f"{queue['workers']} alive"

@@ -17,10 +17,14 @@ from footnotes.cli.options import (
     json_option,
     load_settings,
     open_library,
+    other_tenants,
+    others_named,
     pairs,
     progress_line,
 )
 from footnotes.cli.printing import count, print_json
+
+SHOWN_PROBLEMS = 20
 
 if TYPE_CHECKING:
     from footnotes.library import Library
@@ -35,7 +39,7 @@ def verify_command(library: Library, collection: str | None, as_json: bool, repa
     """Check the consistency of the library."""
     _whole_library(collection)
     found = library.verify(repair=repair)
-    outdated = len(library.outdated())
+    outdated, others = len(library.outdated()), other_tenants(library)
     if as_json:
         problems = [{"what": problem.what, "mendable": problem.mendable} for problem in found.problems]
         print_json(
@@ -45,21 +49,30 @@ def verify_command(library: Library, collection: str | None, as_json: bool, repa
                 "problems": problems,
                 "repaired": found.repaired,
                 "outdated": outdated,
+                "other_tenants": others,
             }
         )
     else:
         for note in found.repaired:
             click.echo(f"repaired: {note}")
-        for problem in found.problems:
+        for problem in found.problems[:SHOWN_PROBLEMS]:
             hint = " (run footnotes verify --repair)" if problem.mendable else ""
             click.secho(f"problem: {problem.what}{hint}", fg="red")
+        if (more := len(found.problems) - SHOWN_PROBLEMS) > 0:
+            click.secho(f"… and {count(more, 'more problem')}; --json lists all", fg="red")
         if found.ok:
-            counts = ", ".join(f"{number:,} {name}" for name, number in found.checked.items()) or "an empty library"
+            counts = ", ".join(_checked(name, number) for name, number in found.checked.items()) or "an empty library"
             click.echo(f"No problems: {counts} checked.")
         if outdated:
             click.echo(f"{count(outdated, 'document')} from an older version: `footnotes reindex --outdated`")
+        if others:
+            click.echo(f"Checked the tenant {library.settings.user} only: {others_named(others)}")
     if not found.ok:
         sys.exit(EXIT_ERROR)
+
+
+def _checked(name: str, number: int) -> str:
+    return count(number, name.removesuffix("s")) if name.endswith("s") else f"{number:,} {name}"
 
 
 @click.command("compact")
@@ -144,7 +157,7 @@ def _gate(library: Library, golden: Path | None, min_recall: float | None) -> Ca
         if min_recall is not None:
             raise click.UsageError("--min-recall needs --golden")
         return None
-    from footnotes.evaluate.gate import golden_gate
+    from footnotes.evaluate.report import golden_gate
 
     return golden_gate(library, golden, min_recall, say=lambda text: click.echo(text, err=True))
 

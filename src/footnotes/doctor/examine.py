@@ -10,7 +10,6 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,10 +21,7 @@ from footnotes.library import Library
 from footnotes.settings import Settings, load
 
 if TYPE_CHECKING:
-    from footnotes.library import Library
-
-
-Queue = Mapping[str, object] | None
+    from footnotes.server.overview import Queue
 
 
 def examine(folder: Path | None, *, host: str, port: int) -> Checks:
@@ -67,13 +63,13 @@ def _check_chat_model(folder: Path, settings: Settings) -> Checks:
     yield from check_chat_model(default_model(folder, settings))
 
 
-def _queue(folder: Path, settings: Settings) -> Queue:
+def _queue(folder: Path, settings: Settings) -> Queue | None:
     from footnotes.server.overview import queue_state
 
     return queue_state(folder, settings)
 
 
-# Checks of the library: database, indexes, vector database and queue.
+# ── checks of the library: database, indexes, vector database and queue ───────────────────────────────────────
 
 
 def check_database(library: Library) -> Checks:
@@ -114,24 +110,25 @@ def check_search(library: Library) -> Checks:
             yield Check("vector database", "ok", f"{index['address']}: {behind if index['behind'] else 'up to date'}")
 
 
-def check_queue(queue: Mapping[str, object] | None) -> Checks:
-    """Check the queue and workers of a server, if one ever ran."""
+def check_queue(queue: Queue | None) -> Checks:
+    """Check the queue of all tenants and the workers of a server, if one ever ran."""
+    from footnotes.server.overview import others_as_text
+
     if queue is None:
         yield Check("queue", "skipped", "no server has run on this library")
         return
     jobs = f"{queue['queued']} jobs wait, {queue['running']} run, {queue['failed']} failed"
+    others = others_as_text(queue)
+    waiting, failed = queue["queued"] + queue["others"]["queued"], queue["failed"] + queue["others"]["failed"]
     if queue["workers"] == 0:
-        yield Check(
-            "workers", "problem" if queue["queued"] else "warning", "none is alive", "Start one: `footnotes worker`."
-        )
+        yield Check("workers", "problem" if waiting else "warning", "none is alive", "Start one: `footnotes worker`.")
     elif queue["workers"] is not None:
         yield Check("workers", "ok", f"{queue['workers']} alive")
-    failed = bool(queue["failed"])
-    remedy = "See /v1/jobs or the page for the reasons; retry or dismiss them there." if failed else ""
-    yield Check("queue", "warning" if failed else "ok", jobs, remedy)
+    remedy = "See `footnotes jobs` for the reasons; retry or dismiss on the page or with /v1/jobs." if failed else ""
+    yield Check("queue", "warning" if failed else "ok", jobs + (f"; other tenants: {others}" if others else ""), remedy)
 
 
-# Checks of the machine: versions, folders, permissions, disk, clock, limits, ports.
+# ── checks of the machine: versions, folders, permissions, disk, clock, limits, ports ─────────────────────────
 
 
 LEAST_PYTHON = (3, 11)

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from footnotes.embed import Matrix, fast
 from footnotes.embed.description import ModelDescription
 from footnotes.embed.files import PACKAGED, ModelFiles, code_model, find_model, read_weights
-from footnotes.embed.python_text import is_python
 from footnotes.embed.session import POOL, batches, cores, open_session, padded, unit_rows
 from footnotes.embed.tokens import WordPieceTokenizer
 from footnotes.errors import EmbedderUnavailable
@@ -24,6 +23,7 @@ from footnotes.types import Role
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
+import re
 
 DEFAULT_MODEL = "minilm-l6"
 
@@ -183,3 +183,26 @@ class LocalEmbedder:
 
     def _opened(self, files: ModelFiles, weights: bytes) -> InferenceSession:
         return open_session(weights, self._threads, origin=str(files.weights))
+
+
+# ── detects Python: its passages are embedded by weights trained on functions ─────────────────────────────────
+
+
+_DEFINES = re.compile(r"^[ \t]*(?:async def|def|class) +\w+.*[:(,]\s*$", re.MULTILINE)
+_STATEMENT = re.compile(
+    r"^\s*(?:(?:async )?(?:def|for|with) .*|(?:class|if|elif|while|except|else|try|finally)\b.*:|@\w.*"
+    r"|(?:return|raise|yield|import|from|assert|del|pass|break|continue)\b[^.]*"
+    r"|[\w.\[\]'\", ]+ [-+*/|&]?= .*|.*[)\]},({\[]|\"\"\".*)\s*$"
+)
+_LEAST = 0.35
+"""The least share of lines that are statements: a function may be shorter than its docstring, but prose has fewer."""
+_MOST_CHARACTERS = 4_000
+
+
+def is_python(text: str) -> bool:
+    """Return whether a text holds a definition and enough of its lines are statements."""
+    text = text[:_MOST_CHARACTERS]
+    if ("def " not in text and "class " not in text) or not _DEFINES.search(text):
+        return False
+    lines = [line for line in text.split("\n") if line.strip()]
+    return sum(_STATEMENT.match(line) is not None for line in lines) >= _LEAST * len(lines)

@@ -9,8 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
+from footnotes.answer import Answerer
+from footnotes.answer.asking.say import MOST_TOKENS, reply
 from footnotes.evaluate.golden import Question
 from footnotes.library import Library
+from footnotes.remote import Deadline
+from footnotes.settings import Settings
 from footnotes.text.analysis import analyze, analyze_question
 from footnotes.text.sentences import sentence_spans
 from footnotes.types import Chunk, Document
@@ -115,7 +119,7 @@ def _by_model(chunk: Chunk, sentence: str, say: Say) -> str:
     return found[1].strip() if found else ""
 
 
-# Turns an English statement into the question that it answers.
+# ── turns an English statement into the question that it answers ──────────────────────────────────────────────
 
 
 _NUMBER = r"(?:\d[\d.,]*|one|two|three|four|five|six|seven|eight|nine|ten|twelve|fourteen|thirty|sixty|ninety)"
@@ -185,3 +189,11 @@ def _lower_first(subject: str, is_common: Callable[[str], bool]) -> str:
     if first.lower() in _LOWERED or (first[1:].islower() and is_common(first.lower())):
         return first.lower() + subject[len(first) :]
     return subject
+
+
+def chat_of(settings: Settings) -> Say | None:
+    """Return a function that calls the model of the settings; None if answers are only extracted from the text."""
+    model = Answerer(settings).model()
+    if model is None:
+        return None
+    return lambda system, user: reply(model, system, user, MOST_TOKENS, Deadline(settings.answer_seconds))

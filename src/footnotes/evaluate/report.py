@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
+from pathlib import Path
 
+from footnotes.errors import OptionError, ReindexRefused
 from footnotes.evaluate.compare import Comparison, compare
-from footnotes.evaluate.run import MAIN, Outcome, Run
+from footnotes.evaluate.golden import read_golden
+from footnotes.evaluate.run import MAIN, Outcome, Run, evaluate
+from footnotes.library import Library
 
 _FOUND_BY = ("both", "lexical", "dense", "neither")
 _STYLE = """
@@ -143,7 +147,7 @@ def _questions(run: Run, measure: str) -> str:
     return f"<h2>Every question, worst first ({escape(run.name)})</h2><table>{head}{rows}</table>"
 
 
-# Plots as inline SVG: plain strings, no library, readable in light and dark.
+# ── plots as inline SVG: plain strings, no library, readable in light and dark ────────────────────────────────
 
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 640, 200, 44, 24, 10
@@ -245,3 +249,44 @@ def _text(x: float, y: float, text: str) -> str:
 def _figure(shapes: str, caption: str, *, height: int = HEIGHT) -> str:
     svg = f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(caption, quote=True)}">{shapes}</svg>'
     return f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>"
+
+
+# ── A golden set as a gate: a generation is published only if it answers the questions as well as the last one
+
+
+RECALL = "recall@10"
+
+
+def golden_gate(
+    library: Library, file: Path, min_recall: float | None, *, say: Callable[[str], None]
+) -> Callable[[int], dict[str, object]]:
+    """Build a gate for `Library.reindex`: asks both generations all questions and compares the results."""
+    if min_recall is not None and not 0 <= min_recall <= 1:
+        raise OptionError(f"the least recall must be between 0 and 1, not {min_recall}")
+    questions = read_golden(file)
+
+    def check(generation: int) -> dict[str, object]:
+        before = evaluate(library, questions, name="serving")
+        after = evaluate(library.at_generation(generation), questions, name="next")
+        measure = main_measure(after)
+        found = compare(before.values(measure), after.values(measure))
+        say(verdict(before, after, measure, found))
+        say(f"{RECALL}: {_recall(before):.3f} before, {_recall(after):.3f} after")
+        _refuse_if_worse(after, measure, found, min_recall)
+        return {"measure": measure, "before": found.before, "after": found.after, "verdict": found.verdict}
+
+    return check
+
+
+def _recall(run: Run) -> float:
+    return run.means.get(RECALL, run.means.get("span_recall@5", 0.0))
+
+
+def _refuse_if_worse(after: Run, measure: str, found: Comparison, min_recall: float | None) -> None:
+    recall = _recall(after)
+    if min_recall is not None and recall < min_recall:
+        raise ReindexRefused(f"the recall of the new generation is {recall:.3f}, less than {min_recall}")
+    if found.verdict == "worse":
+        raise ReindexRefused(
+            f"the new generation answers worse: {measure} falls from {found.before:.3f} to {found.after:.3f}"
+        )

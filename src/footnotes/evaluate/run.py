@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from statistics import fmean
 
 from footnotes.errors import GoldenError
 from footnotes.evaluate import metrics
-from footnotes.evaluate.golden import Question
-from footnotes.evaluate.names import Names
+from footnotes.evaluate.golden import Names, Question
 from footnotes.library import Library
 from footnotes.types import Hit
 
@@ -161,3 +162,30 @@ def _found_by(hit: Hit | None) -> str:
         return "neither"
     legs = [name for name in ("lexical", "dense") if (leg := getattr(hit.scores, name)) and leg.rank]
     return "both" if len(legs) == 2 else legs[0] if legs else "neither"
+
+
+# ── runs on disk, written by `--save` and read by `--compare` ─────────────────────────────────────────────────
+
+
+VERSION = 1
+
+
+def save_run(path: Path, run: Run) -> None:
+    path.write_text(json.dumps({"version": VERSION, **asdict(run)}, ensure_ascii=False, indent=1), encoding="utf-8")
+
+
+def load_run(path: Path) -> Run:
+    """Load a saved run."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content["version"] != VERSION:
+            raise GoldenError(f"{path} was written by another version of Footnotes")
+        outcomes = tuple(
+            Outcome(**{**each, "found": tuple(each["found"]), "expected": tuple(each["expected"])})
+            for each in content["outcomes"]
+        )
+        return Run(content["name"], outcomes, content["details"])
+    except OSError as error:
+        raise GoldenError(f"{path} cannot be read: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise GoldenError(f"{path} is not a saved run", remedy="Write one with `footnotes eval --save`.") from error

@@ -18,12 +18,11 @@ from typing import Any
 import numpy as np
 
 from footnotes.embed import Matrix
-from footnotes.embed.adapter import Adapter, learn_matrix
 from footnotes.embed.checked import QUERY_ATTEMPTS, embed_one
+from footnotes.embed.embedders import Adapter, learn_matrix
 from footnotes.errors import GoldenError
 from footnotes.evaluate.compare import Comparison, compare
-from footnotes.evaluate.golden import Question
-from footnotes.evaluate.names import Names
+from footnotes.evaluate.golden import Names, Question
 from footnotes.evaluate.report import main_measure
 from footnotes.evaluate.run import Outcome, Run, evaluate
 from footnotes.index import Vector
@@ -200,7 +199,7 @@ def _open_trial(library: Library, variant: Variant) -> Iterator[Library]:
             yield other
 
 
-# A map for question vectors, learnt from a golden set, and its results on held-out questions.
+# ── A map for question vectors, learnt from a golden set, and its results on held-out questions ───────────────
 
 
 STRENGTHS = (1.0, 0.1, 0.01)

@@ -44,6 +44,17 @@ def is_public(text: str) -> bool:
     return address in _OUTSIDE_6 and not any(address in network for network in _INSIDE_6)
 
 
+def names_private(host: str) -> bool:
+    """Return whether a host needs no resolver to be private: a number of a private network, or this machine."""
+    name = host.rstrip(".").lower()
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        return not is_public(name if ":" in name else socket.inet_ntoa(socket.inet_aton(name)))
+    except (OSError, ValueError):  # a name
+        return False
+
+
 def _embedded_ipv4(address: IPv6Address) -> IPv4Address | None:
     """The IPv4 address in an IPv6 address: mapped, translated or 6to4."""
     if address in _TRANSLATED:

@@ -134,7 +134,7 @@ def _content_type(header: str) -> tuple[str, str]:
     return mime.strip().lower(), charset
 
 
-# Reads robots.txt: which pages programs may read, and how fast.
+# ── reads robots.txt: which pages programs may read, and how fast ─────────────────────────────────────────────
 
 
 MOST_BYTES = 512_000

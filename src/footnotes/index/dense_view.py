@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from footnotes.index import Found, Keys, Vector
 from footnotes.index.dense_files import SCALE, Rows
-from footnotes.index.products import row_products
 
 EXACT_ROWS = 2_048
 """Up to this many rows, a search compares all of them in single precision."""
@@ -170,3 +169,22 @@ def _small_copies(rows: NDArray[Any]) -> NDArray[np.int8]:
     largest = np.maximum(np.abs(rows).max(axis=1, keepdims=True).astype(np.float32), np.float32(1e-9))
     copies: NDArray[np.int8] = np.rint(rows * (np.float32(127) / largest)).astype(np.int8)
     return copies
+
+
+# ── multiplies many rows with one vector, in the calling thread ───────────────────────────────────────────────
+
+
+ROWS_AT_ONCE = 1_000
+"""With more rows, numpy's BLAS starts threads. They take longer to wake than this product takes, and spin beside other
+work: 10,000 rows of 384 took 8 ms beside a busy process, and 1 ms in pieces."""
+
+
+def row_products(rows: NDArray[np.float32], vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    """`rows @ vector`."""
+    if len(rows) <= ROWS_AT_ONCE:
+        few: NDArray[np.float32] = rows @ vector
+        return few
+    found = np.empty(len(rows), dtype=np.float32)
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        np.dot(rows[start : start + ROWS_AT_ONCE], vector, out=found[start : start + ROWS_AT_ONCE])
+    return found

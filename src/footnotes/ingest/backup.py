@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from footnotes.errors import CopyTargetInUse, NotFound
-from footnotes.ingest.copying import copy_library, copy_state
+from footnotes.errors import CopyTargetInUse
+from footnotes.ingest.copying import copy_library, copy_state, is_empty, note_lost
 from footnotes.ingest.work import quiet
 from footnotes.settings import Settings
 from footnotes.store.backup import BackupSnapshot
@@ -26,9 +26,15 @@ Beside = Callable[[Path], object]
 
 
 def backup_library(
-    settings: Settings, folder: Path, file: Path, *, keep: int | None = None, beside: Beside | None = None
+    settings: Settings,
+    folder: Path,
+    file: Path,
+    *,
+    keep: int | None = None,
+    beside: Beside | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> BackupSnapshot:
-    """Add a snapshot to a backup file, while others read and write."""
+    """Add a snapshot to a backup file, while others read and write; `say` what it lacks."""
     if not settings.store:
         return backup_folder(folder, file, keep=keep)
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -36,9 +42,13 @@ def backup_library(
         if beside is not None:
             beside(draft)  # jobs before documents: jobs that finish in between run again, and find their documents
         with closing(open_store(settings, folder)) as source, closing(open_store(drafted, draft)) as target:
+            lost = 0
             for tenant in source.users():
-                with _pin(source, tenant), suppress(NotFound):
-                    copy_state(source, target, tenant, on_progress=quiet)
+                with _pin(source, tenant):
+                    if not is_empty(source, tenant):
+                        lost += copy_state(source, target, tenant, on_progress=quiet).lost
+        if say is not None and (note := note_lost(lost)):
+            say(note)
         return backup_folder(draft, file, keep=keep, library=source.address)
 
 
@@ -54,7 +64,7 @@ def restore_library(
             if any(target.documents.all(tenant, limit=1) for tenant in target.users()):
                 raise CopyTargetInUse("the database already has documents", remedy="Restore into an empty database.")
             for tenant in source.users():
-                with suppress(NotFound):
+                if not is_empty(source, tenant):
                     copy_library(source, target, tenant, on_progress=quiet)
         if beside is not None:
             beside(draft)

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
+from functools import cache
 from pathlib import Path
 
 from footnotes.answer.answerer import EXTRACTIVE
 from footnotes.answer.asking.say import saying
-from footnotes.chunk import Chunker
+from footnotes.chunk import Chunker, make_chunker
 from footnotes.chunk.contextual import ContextualChunker
 from footnotes.embed.checked import embed_all
 from footnotes.embed.embedders import Embedders
 from footnotes.errors import NotFound
-from footnotes.ingest.choosing import Chunkers
 from footnotes.ingest.derive import ChunkerOf
 from footnotes.ingest.ingestor import Ingestor, IngestTarget, MetadataOf
 from footnotes.ingest.names import parse_collection
 from footnotes.ingest.pipeline import Pipeline
 from footnotes.ingest.work import OnProgress, Progress, quiet
 from footnotes.parse.open import Limits
+from footnotes.parse.types_by_name import WIKI, is_source_code
 from footnotes.settings import Settings
 from footnotes.store import Store
 from footnotes.store.memories import Memories, Memory
@@ -73,7 +75,12 @@ class IngestContext:
         return Limits(settings.parse_memory_bytes, settings.parse_seconds, settings.parse_max_characters)
 
     def chunker_of(self, name: str | None = None, options: Mapping[str, object] | None = None) -> ChunkerOf:
-        return self.chunkers.of(self.store.generations.choices(self.user), name, options)
+        return self.chunkers.of(self.choices(), name, options)
+
+    def choices(self) -> dict[str, list[str | None]]:
+        """Return the chunker and its options chosen for every collection."""
+        rows = self.store.collections.all(self.user)
+        return {row["name"]: [row["chunker"], row["chunker_options"]] for row in rows}
 
     def finish_graph(self, on_progress: OnProgress | None) -> None:
         """Improve the dense index: now, if a person waits and the process may end after; else in the background."""
@@ -110,3 +117,52 @@ class IngestContext:
 
     def _embed_passages(self, texts: Sequence[str]) -> object:
         return embed_all(self.embedders.get(), texts, role="passage", batch=self.settings.embed_batch)
+
+
+# ── chooses the chunker for each document ─────────────────────────────────────────────────────────────────────
+
+
+Choices = Mapping[str, Sequence[str | None]]
+"""For every collection: its chunker, if it chose one, and the options of that chunker as JSON."""
+
+
+class Chunkers:
+    """Builds chunkers by name. `parts` are dependencies of some of them; `finished` adds options from the settings."""
+
+    def __init__(
+        self, settings: Settings, parts: Callable[[str], dict[str, object]], finished: Callable[[Chunker], Chunker]
+    ) -> None:
+        self._settings = settings
+        self._parts = parts
+        self._finished = finished
+
+    def build(self, name: str, options: Mapping[str, object] | None) -> Chunker:
+        """Build a chunker. If it asks a model, it asks the model of its options, else the one of the settings."""
+        values = dict(options or {})
+        model = str(values.get("model") or self._settings.model)
+        if name == "llm":
+            values["model"] = model
+        return make_chunker(name, values, **self._parts(model))
+
+    def of(self, choices: Choices, name: str | None = None, options: Mapping[str, object] | None = None) -> ChunkerOf:
+        """Choose the chunker: of the call, else of the collection, else of the kind of document in the settings."""
+        chosen_by = {collection: choice for collection, choice in choices.items() if choice[0]}
+
+        @cache
+        def chunker_of(collection: str, mime: str) -> Chunker:
+            if name is not None:
+                kind, chunker_options = name, options
+            elif collection in chosen_by:
+                kind, chunker_options = (
+                    str(chosen_by[collection][0]),
+                    json.loads(chosen_by[collection][1] or "{}"),
+                )
+            elif mime == WIKI:
+                kind, chunker_options = "section", {}
+            elif is_source_code(mime):
+                kind, chunker_options = self._settings.code_chunker, {}
+            else:
+                kind, chunker_options = self._settings.chunker, options or self._settings.chunker_options
+            return self._finished(self.build(kind, chunker_options))
+
+        return chunker_of

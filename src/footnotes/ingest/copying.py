@@ -9,8 +9,9 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
-from footnotes.errors import CopyMismatch, CopyTargetInUse, NotFound, OptionError
+from footnotes.errors import CopyMismatch, CopyTargetInUse, NotFound, OptionError, SourceUnreadable
 from footnotes.ingest.work import OnProgress, Progress
 from footnotes.settings import Settings
 from footnotes.store import Store
@@ -27,6 +28,8 @@ class Copied:
     chunks: int
     generations: int
     originals: int
+    lost: int = 0
+    """Originals that the source knows and cannot read: they are not in the copy."""
 
 
 def copy_between(source: Settings, target: Settings, *, on_progress: OnProgress) -> Copied:
@@ -67,20 +70,38 @@ def copy_state(source: Store, target: Store, user_id: str, *, on_progress: OnPro
                 other.put(one.document(document_id), one.parts(document_id), one.chunks(document_id), numbers)
                 copied += 1
         other.finish()
-        for conversation in source.conversations.copied(user_id):
-            target.conversations.put(user_id, conversation)
-        originals = sum(_original(source, target, user_id, document_id) for document_id in ids)
+        for conversation in one.conversations():
+            other.put_conversation(conversation)
+        kept = [_original(source, target, user_id, document_id) for document_id in ids]
         chunks = _compare(one, other, ids, numbers, on_progress)
-    return Copied(copied, len(ids) - copied, chunks, len(numbers), originals)
+    return Copied(copied, len(ids) - copied, chunks, len(numbers), kept.count("copied"), kept.count("lost"))
 
 
-def _original(source: Store, target: Store, user_id: str, document_id: str) -> int:
-    """Return the stored original of a document, if there is one."""
+def is_empty(source: Store, user_id: str) -> bool:
+    """Return whether a tenant has nothing to copy."""
+    side = source.copy_side(user_id)
+    return not side.document_ids() and not side.generations()
+
+
+def _original(source: Store, target: Store, user_id: str, document_id: str) -> Literal["none", "copied", "lost"]:
+    """Copy the stored original of a document, if there is one that can be read."""
     if not source.originals.has(user_id, document_id) or target.originals.has(user_id, document_id):
-        return 0
+        return "none"
     row = target.documents.find(user_id, document_id)
-    path = source.originals.find(user_id, document_id)
-    return int(target.originals.keep(user_id, row.pk, path, row.document.file_hash))
+    try:
+        path = source.originals.find(user_id, document_id)
+        done = target.originals.keep(user_id, row.pk, path, row.document.file_hash)
+    except (NotFound, SourceUnreadable, FileNotFoundError):
+        return "lost"
+    return "copied" if done else "lost"
+
+
+def note_lost(lost: int) -> str:
+    """Say how many originals are missing from a copy, and what to do; empty for none."""
+    if not lost:
+        return ""
+    many = "1 original cannot be read here and is" if lost == 1 else f"{lost:,} originals cannot be read here and are"
+    return f"{many} not in the copy: name the folder of the servers with --library, or the setting originals"
 
 
 def _compare(

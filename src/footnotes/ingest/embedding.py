@@ -15,6 +15,7 @@ from footnotes.errors import DimensionMismatch
 from footnotes.ingest.pieces import mean_vector, mean_vectors
 from footnotes.ingest.work import OnProgress, Progress
 from footnotes.store import Store
+from footnotes.store.generations import Recipe
 from footnotes.store.records import Generation
 
 EMBEDDED_TOGETHER = 512
@@ -26,15 +27,13 @@ KEPT_EVERY_SECONDS = 2.0
 
 def open_generation(store: Store, user_id: str, embedder: Embedder) -> Generation:
     """Return the current generation, or create a tenant's first. Raises if another model made its vectors."""
-    generation = store.generations.ensure(
-        user_id,
-        embedder=embedder.name,
-        fingerprint=embedder.fingerprint,
-        dimensions=stored_dimensions(embedder),
-        plan={},
-    )
+    generation = store.generations.ensure(user_id, recipe_for(embedder))
     check_embedder(generation, embedder)
     return generation
+
+
+def recipe_for(embedder: Embedder, plan: Mapping[str, object] | None = None) -> Recipe:
+    return Recipe(embedder.name, embedder.fingerprint, stored_dimensions(embedder), dict(plan or {}))
 
 
 def check_embedder(generation: Generation, embedder: Embedder) -> None:

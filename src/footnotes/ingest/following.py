@@ -142,7 +142,7 @@ class Following:
 
     def add_wiki(self, folder: str | Path, options: WikiOptions) -> Iterator[Followed]:
         """Ingest pages that describe a repository, and later the changed ones."""
-        from footnotes.ingest.wiki.sync import WikiSync
+        from footnotes.ingest.wiki.pages import WikiSync
 
         vocabulary = self._vocabulary(options.get("repository"), options.get("analysis"))
         target = self._target(options)

@@ -105,7 +105,7 @@ class Ingestor:
         origins = self._store.sources(self._user, target.collection)
 
         def find_known(source: str) -> tuple[Added, str | None, str | None] | None:
-            row = self._store.documents.find_by_source(self._user, target.collection, source)
+            row = self._store.documents.find_by(self._user, target.collection, "source", [source]).get(source)
             if row is None or not self._is_as_wanted(row, metadata, target):
                 return None
             result = Added(source, row.document.id, "deduplicated", row.document.chunks)

@@ -95,10 +95,9 @@ class Journal:
         else:
             state = JobUpdate(self._run, "ready" if finished else "queued")
         self._write(state)
-        self._store.jobs.release(self._user_id)
 
     def _write(self, state: JobUpdate | None = None) -> None:
-        """Write the state of the run and of the current file, and the results since the last time."""
+        """Write the state of the run and of the current file, and the results so far. A given `state` ends the run."""
         now, last = [state] if state is not None else [], self._last
         if state is None and last is not None:
             now = [JobUpdate(self._run, _STAGES[last.stage], done=last.done, total=last.total)]
@@ -106,7 +105,7 @@ class Journal:
             done = self._read.done if self._read.stage == "parsing" else 0
             now.append(JobUpdate(number, _STAGES[self._read.stage], done=done))
         updates, self._updates, self._read = [*now, *self._updates.values()], {}, None
-        self._store.jobs.update(self._user_id, updates)
+        self._store.jobs.update(self._user_id, updates, release=state is not None)
         self._written = time.monotonic()
 
 

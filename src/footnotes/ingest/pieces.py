@@ -13,6 +13,8 @@ from footnotes.ingest.work import embedding_input
 from footnotes.text.sentences import sentence_spans
 from footnotes.text.tokens import TokenRuler, count_tokens
 
+BYTES_A_CHARACTER = 4
+"""A character has at most four bytes, and a token at least one: a text has at most four tokens a character."""
 MODEL_TOKENS = 1.25
 """A small model's own vocabulary counts about this many tokens where we count one."""
 _BEGINNING = 400
@@ -58,8 +60,8 @@ def embedding_pieces(
     spans: Sequence[Span] = [(start - made.start, end - made.start) for start, end in made.parts] or [(0, len(text))]
     if max_tokens and not made.parts:
         room = int(max_tokens / MODEL_TOKENS) - count_tokens(made.prefix)
-        if made.tokens > room > 0:
-            spans = equal_spans(text, math.ceil(made.tokens / room))
+        if 0 < room < len(text) * BYTES_A_CHARACTER and (tokens := made.tokens or count_tokens(text)) > room:
+            spans = equal_spans(text, math.ceil(tokens / room))
     if count is None or not max_tokens:
         return tuple(_with_prefix(made, text[start:end]) for start, end in spans)
     return tuple(piece for start, end in spans for piece in _fit(made, text[start:end], max_tokens, count))

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from contextlib import closing, contextmanager, nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from footnotes import tracing
 from footnotes.chunk import Chunker
 from footnotes.chunk.rules import RulesChunker
 from footnotes.embed import Embedder
+from footnotes.embed.session import cores
 from footnotes.errors import (
     DocumentError,
     EmptyDocument,
@@ -31,7 +32,10 @@ from footnotes.errors import (
 from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint, name_for_prefix, notes_of
 from footnotes.ingest.embedding import embed_missing, open_generation
 from footnotes.ingest.garbage import fewer_collections
+from footnotes.ingest.pending import Pending, Work, sketch_works
 from footnotes.ingest.pieces import pieces_to_embed
+from footnotes.ingest.prepare import TYPES, Instructions, Prepared, find_recipe, is_preparable
+from footnotes.ingest.preparer import Preparer
 from footnotes.ingest.reading import DocumentLookup, ReadFile, read_together
 from footnotes.ingest.waiting import WaitingDocuments
 from footnotes.ingest.wiki.chunks import build_describer
@@ -43,8 +47,7 @@ from footnotes.parse.sniff import Sniffed, sniff
 from footnotes.store import Store
 from footnotes.store.records import DocumentRow, Draft, Generation, Publication
 from footnotes.text.script import stated_language
-from footnotes.text.sketch import Sketcher, sketch_together
-from footnotes.types import TAKEN_IN, Added, AddStatus, Document, ErrorInfo, JsonValue, Part, Report
+from footnotes.types import TAKEN_IN, Added, AddStatus, Document, ErrorInfo, Part, Report
 
 PIPELINE_VERSION = 1
 _STOPPED = Interrupted(
@@ -55,6 +58,8 @@ BATCH_SECONDS = 4.0
 """A batch is sized to take about this time: visible soon, yet few commits."""
 _ONE_FILE = (DocumentError, MissingExtra)
 """Errors of one file, which do not stop the others."""
+WORTH_A_PREPARER = 2_000
+"""With this many files, another process reads and cuts the next small ones in parallel; starting it takes time."""
 WORTH_A_PROCESS = 5_000
 """With about this many chunks, another process indexes words in parallel; starting it takes time."""
 CUT_BY_RULES = "cut by rules, for the embedder was away"
@@ -66,48 +71,6 @@ machine may make it look slow once or twice."""
 _SERVED = ("ready", "indexing", "queued", "embedding")
 """Documents whose text is searchable; those that are not ready get their vectors before the work ends."""
 BATCH_CHARACTERS = 3_000_000
-
-
-@dataclass(slots=True)
-class _Work:
-    """A draft with data that the store does not need."""
-
-    origin: NewSource
-    draft: Draft
-    status: AddStatus
-    warnings: list[str]
-    sketcher: Sketcher = field(default_factory=Sketcher)
-    language: dict[str, JsonValue] = field(default_factory=dict)
-
-    @property
-    def publication(self) -> Publication:
-        assert self.draft.publication is not None
-        return self.draft.publication
-
-
-class _Pending:
-    """Drafts that are read but not written, with running totals."""
-
-    def __init__(self) -> None:
-        self.works: list[_Work] = []
-        self.chunks = self.characters = 0
-        self.sources: set[tuple[str, str]] = set()
-        self.replaced: set[int] = set()
-        self._hashes: set[tuple[str, str]] = set()
-
-    def add(self, work: _Work) -> None:
-        draft = work.draft
-        self.works.append(work)
-        self.chunks += len(draft.chunks)
-        self.characters += draft.characters()
-        self.sources.add((draft.collection, draft.source))
-        self._hashes.add((draft.collection, draft.file_hash))
-        if draft.replaces is not None:
-            self.replaced.add(draft.replaces.pk)
-
-    def has(self, origin: NewSource, file_hash: str) -> bool:
-        """Return whether a draft has the same source or the same bytes."""
-        return (origin.collection, file_hash) in self._hashes or (origin.collection, origin.source) in self.sources
 
 
 class Pipeline:
@@ -131,7 +94,7 @@ class Pipeline:
         self._max_file_bytes = max_file_bytes
         self._embed_batch = embed_batch
         self._on_progress = on_progress
-        self._pending = _Pending()
+        self._pending = Pending()
         self._known = DocumentLookup(store, user_id)
         self._versions: dict[tuple[str, int], tuple[Chunker, str, str]] = {}
         self._waiting: list[tuple[int, Added]] = []
@@ -143,6 +106,8 @@ class Pipeline:
         self._is_embedder_away = False
         self._tries = 0
         """How often the embedder may be slow before it is no longer tried beforehand."""
+        self._is_quick = False
+        self._flushed = time.monotonic()
         self._indexed = 0
         self._progress = (0, 0)
         """Files that were read, and those that remain."""
@@ -171,27 +136,47 @@ class Pipeline:
             left, self._claimed = self._claimed, []
             for _, pk in left:
                 if pk is not None:
-                    self._store.documents.wait_for_publish(self._user_id, pk)
+                    self._store.documents.is_claimed_by_another(self._user_id, pk, wait=True)
             yield from self._add([origin for origin, _ in left], chunker_of)
 
     def _add(self, sources: Sequence[NewSource], chunker_of: ChunkerOf) -> Iterator[Added]:
         number = 0
-        for files in read_together(sources, self._max_file_bytes):
-            self._known.look_for(files)
-            for file in files:
-                self._on_progress(Progress("reading", number, len(sources), file.origin.source))
-                number += 1
-                self._progress = (number, len(sources) - number)
-                try:
-                    yield from self._take(file, chunker_of)
-                except _ONE_FILE as error:
-                    yield Added(file.origin.source, None, "failed", 0, error.info())
+        with self._preparing(sources, chunker_of) as prepared:
+            for files in read_together(sources, self._max_file_bytes, prepared):
+                self._known.look_for(files)
+                for file in files:
+                    self._on_progress(Progress("reading", number, len(sources), file.origin.source))
+                    number += 1
+                    self._progress = (number, len(sources) - number)
+                    try:
+                        yield from self._take(file, chunker_of)
+                    except _ONE_FILE as error:
+                        yield Added(file.origin.source, None, "failed", 0, error.info())
         yield from self._flush()
         if self._store.is_indexing_behind:
             self._store.publish(self._user_id, self._now())
         behind, self._behind = self._behind, []
         yield from behind
         yield from self._complete(self._now())
+
+    @contextmanager
+    def _preparing(self, sources: Sequence[NewSource], chunker_of: ChunkerOf) -> Iterator[Iterator[Prepared | None]]:
+        """Let another process prepare small new files, if there are many. Known ones may be unchanged: they need no
+        parsing."""
+        if len(sources) < WORTH_A_PREPARER or cores() < 2:
+            yield iter(())
+            return
+        collections = dict.fromkeys(origin.collection for origin in sources)
+        found = {(name, mime): find_recipe(chunker_of(name, mime), mime) for name in collections for mime in TYPES}
+        recipes = {place: recipe for place, recipe in found.items() if recipe is not None}
+
+        def select(group: Sequence[NewSource]) -> list[bool]:
+            known = self._known.has_sources(group)
+            return [not old and is_preparable(each, recipes) for old, each in zip(known, group, strict=True)]
+
+        instructions = Instructions(recipes, self._limits, self._store.stores_terms)
+        with closing(Preparer(instructions)) as preparer:
+            yield preparer.prepare(sources, select)
 
     def _now(self) -> Generation:
         """Return the current generation, as far as known."""
@@ -211,7 +196,7 @@ class Pipeline:
         yield from self._flush()
         yield from self._complete(self._now())
 
-    def _recut(self, row: DocumentRow, chunker: Chunker) -> _Work:
+    def _recut(self, row: DocumentRow, chunker: Chunker) -> Work:
         document = row.document
         # The version keeps its parser part: that parser made the text.
         pipeline, parser, parser_version, *_ = document.ingestion_version.split("/")
@@ -228,7 +213,7 @@ class Pipeline:
         )
         draft.title = document.title
         origin = NewSource(Path(document.filename), document.source, document.filename, document.collection)
-        work = _Work(origin, draft, "replaced", list(document.warnings))
+        work = Work(origin, draft, "replaced", list(document.warnings))
         described = build_describer(document.mime, document.metadata, document.title)
         derive = Deriver(chunker, document.file_hash, document.title, described)
         for part in self._store.documents.parts(self._user_id, document.id):
@@ -252,7 +237,7 @@ class Pipeline:
         origin, file_hash, size = file.origin, file.file_hash, file.size
         if self._pending.has(origin, file_hash):
             yield from self._flush()
-        kind = sniff(origin.path, origin.filename, file.content) if not origin.mime else Sniffed(origin.mime)
+        kind = _detect_type(file)
         fixed = origin.chunker
         chunker_of = chunker_of if fixed is None else lambda *_: fixed
         chunker = chunker_of(origin.collection, kind.mime)
@@ -281,7 +266,8 @@ class Pipeline:
         before = self._known.by_source(origin.collection, origin.source)
         if self._shares_with_pending(before, origin):
             yield from self._flush()
-            before = self._store.documents.find_by_source(self._user_id, origin.collection, origin.source)
+            found = self._store.documents.find_by(self._user_id, origin.collection, "source", [origin.source])
+            before = found.get(origin.source)
         replaces, status = self._place(origin, same, before)
         draft = Draft(
             collection=origin.collection,
@@ -293,10 +279,15 @@ class Pipeline:
             metadata=origin.metadata,
             replaces=replaces,
         )
-        work = _Work(origin, draft, "deduplicated" if renamed else status, list(kind.warnings))
-        yield from self._keep(work, Source(origin.path, origin.filename, kind.mime, file.content), chunker)
+        work = Work(origin, draft, "deduplicated" if renamed else status, list(kind.warnings))
+        if file.prepared is not None and file.prepared.cut_by == self._choose_version(kind.mime, chunker)[2]:
+            work.adopt(file.prepared)
+            yield from self._keep(work)
+            return
+        content = origin.content if file.content is None else file.content
+        yield from self._read_and_keep(work, Source(origin.path, origin.filename, kind.mime, content), chunker)
 
-    def _keep(self, work: _Work, source: Source, chunker: Chunker) -> Iterator[Added]:
+    def _read_and_keep(self, work: Work, source: Source, chunker: Chunker) -> Iterator[Added]:
         """Read a file, and keep its draft until it is written with others."""
         origin, draft = work.origin, work.draft
         try:
@@ -312,11 +303,14 @@ class Pipeline:
         if self._is_claimed(draft):
             yield from self._hand_over(work)
             return
+        yield from self._keep(work)
+
+    def _keep(self, work: Work) -> Iterator[Added]:
         self._pending.add(work)
         if self._is_full():
             yield from self._flush()
 
-    def _read(self, work: _Work, source: Source, chunker: Chunker) -> Iterator[Added]:
+    def _read(self, work: Work, source: Source, chunker: Chunker) -> Iterator[Added]:
         """Parse and chunk; write what does not fit in memory as it comes."""
         draft = work.draft
         derive: Deriver | None = None
@@ -355,7 +349,7 @@ class Pipeline:
             warnings=tuple(work.warnings),
         )
 
-    def _able_chunker(self, work: _Work, chunker: Chunker, part: Part, mime: str) -> Chunker:
+    def _able_chunker(self, work: Work, chunker: Chunker, part: Part, mime: str) -> Chunker:
         """Return the chunker, or rules if its embedder is unavailable.
 
         The version of the document records that: it is outdated, and `resume` chunks it again with the embedder.
@@ -377,7 +371,7 @@ class Pipeline:
     def _is_claimed(draft: Draft) -> bool:
         return draft.claimed_pk is not None or draft.refused is not None
 
-    def _hand_over(self, work: _Work) -> Iterator[Added]:
+    def _hand_over(self, work: Work) -> Iterator[Added]:
         """Handle a draft that another writer holds: look up the same bytes again at the end; do not write others."""
         if work.draft.claimed_pk is not None:
             self._leave(work.origin, work.draft.claimed_pk)
@@ -389,8 +383,9 @@ class Pipeline:
         self._claimed_sources.add((origin.collection, origin.source))
 
     @staticmethod
-    def _derive(work: _Work, derive: Deriver, part: Part) -> None:
+    def _derive(work: Work, derive: Deriver, part: Part) -> None:
         work.draft.parts.append(part)
+        assert work.sketcher is not None
         work.sketcher.add(part.text)
         with tracing.span("chunk", characters=len(part.text)):
             work.draft.chunks.extend(chunk for chunk, _ in derive.chunks(part))
@@ -437,7 +432,7 @@ class Pipeline:
         before = self._known.by_source(origin.collection, origin.source)
         self._known.forget()
         if before is not None and before.pk != same.pk:
-            self._store.documents.forget_source(self._user_id, origin.collection, origin.source)
+            self._store.sources(self._user_id, origin.collection).forget([origin.source])
         self._store.documents.touch(self._user_id, same, source=origin.source, metadata=origin.metadata)
         return Added(origin.source, same.document.id, "deduplicated", same.document.chunks)
 
@@ -475,15 +470,14 @@ class Pipeline:
 
     def _flush(self) -> Iterator[Added]:
         """Write all pending documents and index their words. Report those that need no vectors; the rest waits."""
-        works, self._pending = self._pending.works, _Pending()
+        works, self._pending = self._pending.works, Pending()
         if not works:
             return
         start, count = time.monotonic(), sum(len(work.draft.chunks) for work in works)
         try:
             self._write_replacements_ahead([work.draft for work in works])
             self._embed_quickly([work.draft for work in works])
-            for work, sketch in zip(works, sketch_together([work.sketcher for work in works]), strict=True):
-                work.draft.sketch = sketch
+            sketch_works(works)
             with tracing.span("store", documents=len(works), chunks=count):
                 self._store.documents.save(self._user_id, self._now(), [work.draft for work in works])
                 self._known.forget_written(work.draft for work in works)
@@ -495,6 +489,7 @@ class Pipeline:
         with tracing.span("index", documents=len(works), chunks=count):
             self._store.publish(self._user_id, self._now(), behind=behind)
         self._adapt(count, time.monotonic() - start)
+        self._flushed = time.monotonic()
         for work in works:
             if self._is_claimed(work.draft):
                 yield from self._hand_over(work)
@@ -507,7 +502,7 @@ class Pipeline:
                 yield self._build_followed(_build_added(work))
         self._published = True
 
-    def _is_worth_a_process(self, works: Sequence[_Work]) -> bool:
+    def _is_worth_a_process(self, works: Sequence[Work]) -> bool:
         """Return whether another process indexes words: one that already runs, or because the files have many chunks.
 
         The first documents are visible soonest if this process does it, unless there are many.
@@ -547,9 +542,14 @@ class Pipeline:
         if not self._tries or self._is_embedder_away:
             return
         inputs = [each for draft in drafts for each in _inputs(draft, self._embedder)]
-        for some in (inputs[:QUICK_INPUTS], inputs[QUICK_INPUTS:]):
+        if not inputs:
+            return
+        # Where reading is slow too, the machine is: an embedder that keeps up with it is fast enough.
+        allowed = max(1 / QUICK_RATE, (time.monotonic() - self._flushed) / len(inputs))
+        for some in (inputs,) if self._is_quick else (inputs[:QUICK_INPUTS], inputs[QUICK_INPUTS:]):
             seconds = self._embed(dict(some)) if some else 0.0
-            if self._is_embedder_away or seconds > len(some) / QUICK_RATE + _HICCUP_SECONDS:
+            self._is_quick = not self._is_embedder_away and seconds <= len(some) * allowed + _HICCUP_SECONDS
+            if not self._is_quick:
                 self._tries -= 1
                 return
 
@@ -571,7 +571,7 @@ class Pipeline:
             self._is_embedder_away = True
             return 0.0
 
-    def _begin_again(self, works: Sequence[_Work]) -> None:
+    def _begin_again(self, works: Sequence[Work]) -> None:
         """Ingest these again for the current generation: the library was reindexed while they were read."""
         self._known.forget()
         self._serving = self._generation()
@@ -599,7 +599,7 @@ class Pipeline:
             for pks in waiting.embed():
                 yield from self._ready(set(pks))
             for pk in {pk for pk, _ in self._waiting}:
-                self._store.documents.wait_for_publish(self._user_id, pk)
+                self._store.documents.is_claimed_by_another(self._user_id, pk, wait=True)
             for pks in waiting.embed():  # what another writer did not finish
                 yield from self._ready(set(pks))
         except (StoreError, DocumentError):
@@ -634,6 +634,13 @@ class Pipeline:
             yield replace(added, status="failed", error=later)
 
 
+def _detect_type(file: ReadFile) -> Sniffed:
+    origin = file.origin
+    if file.prepared is not None:
+        return Sniffed(file.prepared.mime, file.prepared.warnings)
+    return sniff(origin.path, origin.filename, file.content) if not origin.mime else Sniffed(origin.mime)
+
+
 def _is_replacement(draft: Draft) -> bool:
     return draft.replaces is not None and draft.replaces.current is not None
 
@@ -651,7 +658,7 @@ def _inputs(draft: Draft, embedder: Embedder) -> list[tuple[bytes, tuple[str, ..
     return found
 
 
-def _build_added(work: _Work) -> Added:
+def _build_added(work: Work) -> Added:
     chunks, warnings = work.publication.chunks, tuple(work.warnings)
     near = work.draft.near_duplicate_of
     return Added(work.origin.source, work.draft.document_id, work.status, chunks, None, warnings, near)

@@ -6,10 +6,12 @@ import hashlib
 import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, repeat
 
 from footnotes.errors import DocumentError, DocumentTooLarge, EmptyDocument, SourceUnreadable
+from footnotes.ingest.prepare import Prepared
 from footnotes.ingest.work import NewSource
-from footnotes.parse.decode import READ_BYTES
+from footnotes.parse.decode import READ_BYTES, read_start
 from footnotes.store import Store
 from footnotes.store.records import DocumentRow, Draft
 
@@ -27,14 +29,20 @@ class ReadFile:
     content: bytes | None = None
     error: DocumentError | None = None
     """The reason why it cannot be ingested."""
+    prepared: Prepared | None = None
 
 
-def read_together(sources: Iterable[NewSource], max_bytes: int) -> Iterator[list[ReadFile]]:
-    """Yield files in order, as many at a time as are read in a moment."""
+def read_together(
+    sources: Iterable[NewSource], max_bytes: int, prepared: Iterable[Prepared | None] = ()
+) -> Iterator[list[ReadFile]]:
+    """Yield files in order, as many at a time as are read in a moment. Those that are `prepared` were read already."""
     group: list[ReadFile] = []
     size = 0
-    for origin in sources:
-        group.append(_read(origin, max_bytes))
+    for origin, found in zip(sources, chain(prepared, repeat(None)), strict=False):
+        if found is not None and found.size <= max_bytes:
+            group.append(ReadFile(origin, found.file_hash, found.size, prepared=found))
+        else:
+            group.append(_read(origin, max_bytes))
         size += group[-1].size
         if len(group) >= FILES_TOGETHER or size >= BYTES_TOGETHER:
             yield group
@@ -48,8 +56,8 @@ def _read(origin: NewSource, max_bytes: int) -> ReadFile:
     digest, size = hashlib.sha256(), 0
     content: bytes | None = None
     try:
-        with origin.path.open("rb") if origin.content is None else io.BytesIO(origin.content) as file:
-            content = block = file.read(READ_BYTES + 1)
+        with origin.path.open("rb", buffering=0) if origin.content is None else io.BytesIO(origin.content) as file:
+            content = block = file.read(READ_BYTES + 1) if origin.content is not None else read_start(file)
             while block:
                 digest.update(block)
                 size += len(block)
@@ -80,19 +88,29 @@ class DocumentLookup:
         for collection in dict.fromkeys(file.origin.collection for file in files):
             hashes = {file.file_hash for file in files if file.origin.collection == collection and file.error is None}
             sources = {file.origin.source for file in files if file.origin.collection == collection}
-            found = self._store.documents.find_together(self._user_id, collection, sorted(hashes), sorted(sources))
-            self._by_hash.update({(collection, each): found[0].get(each) for each in hashes})
-            self._by_source.update({(collection, each): found[1].get(each) for each in sources})
+            by_hash = self._store.documents.find_by(self._user_id, collection, "hash", hashes)
+            by_source = self._store.documents.find_by(self._user_id, collection, "source", sources)
+            self._by_hash.update({(collection, each): by_hash.get(each) for each in hashes})
+            self._by_source.update({(collection, each): by_source.get(each) for each in sources})
 
     def by_hash(self, collection: str, file_hash: str) -> DocumentRow | None:
         if (collection, file_hash) in self._by_hash:
             return self._by_hash[collection, file_hash]
-        return self._store.documents.find_by_hash(self._user_id, collection, file_hash)
+        return self._store.documents.find_by(self._user_id, collection, "hash", [file_hash]).get(file_hash)
 
     def by_source(self, collection: str, source: str) -> DocumentRow | None:
         if (collection, source) in self._by_source:
             return self._by_source[collection, source]
-        return self._store.documents.find_by_source(self._user_id, collection, source)
+        return self._store.documents.find_by(self._user_id, collection, "source", [source]).get(source)
+
+    def has_sources(self, origins: Sequence[NewSource]) -> list[bool]:
+        """Return for each of these whether its source has a document."""
+        known: set[tuple[str, str]] = set()
+        for collection in dict.fromkeys(origin.collection for origin in origins):
+            names = sorted({origin.source for origin in origins if origin.collection == collection})
+            found = self._store.documents.find_by(self._user_id, collection, "source", names)
+            known.update((collection, source) for source in found)
+        return [(origin.collection, origin.source) in known for origin in origins]
 
     def forget(self) -> None:
         """Look up each file separately from now on: documents may have changed."""

@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from footnotes.embed import Embedder
-from footnotes.embed.metric import stored_dimensions
 from footnotes.errors import NotFound, StoreLocked
 from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint, name_for_prefix
-from footnotes.ingest.embedding import check_embedder, embed_missing
+from footnotes.ingest.embedding import check_embedder, embed_missing, recipe_for
 from footnotes.ingest.pieces import pieces_to_embed
 from footnotes.ingest.wiki.chunks import build_describer
 from footnotes.ingest.work import OnProgress, Progress
@@ -55,13 +54,7 @@ class Reindex:
         before = self._store.generations.serving(self._user_id)
         if before is None:
             raise NotFound("the library has no documents to reindex")
-        building = self._store.generations.begin(
-            self._user_id,
-            embedder=self._embedder.name,
-            fingerprint=self._embedder.fingerprint,
-            dimensions=stored_dimensions(self._embedder),
-            plan=self._plan(),
-        )
+        building = self._store.generations.begin(self._user_id, recipe_for(self._embedder, self._plan()))
         documents, embedded = self._fill(building)
         judged = gate(building.pk) if gate is not None else None
         more = self._switch(building, keep=keep, choices=choices)

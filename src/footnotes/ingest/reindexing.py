@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from footnotes.errors import FootnotesError, OptionError, ReindexRefused
-from footnotes.ingest.choosing import Choices
-from footnotes.ingest.context import IngestContext
+from footnotes.ingest.context import Choices, IngestContext
 from footnotes.ingest.journal import Journal
 from footnotes.ingest.reindex import Reindex
 from footnotes.ingest.transfer import is_imported
@@ -73,7 +72,7 @@ class Reindexing:
         """Build the next generation for a request; `run` continues an interrupted one."""
         collection, chunker, options = request["collection"], request["chunker"], request["chunker_options"]
         with self._context.writing("reindexing"), self.journal("reindex", request, run) as journal:
-            choices = self._store.generations.choices(self._user)
+            choices = self._context.choices()
             if chunker is not None:
                 built = self._context.chunkers.build(chunker, options)
                 options_json = json.dumps(dict(options or {}), sort_keys=True)
@@ -89,7 +88,7 @@ class Reindexing:
             kept = [one for one in self._store.generations.all(self._user) if one.state == "kept"]
             # An older library has no record of the chunkers of its kept generation: then the current ones stay.
             recorded = kept[-1].plan.get("choices") if kept else None
-            choices = self._store.generations.choices(self._user) | (recorded or {})
+            choices = self._context.choices() | (recorded or {})
             return self._builder(None, on_progress, choices).rollback(self._context.embedders.get, choices=choices)
 
     def journal(self, kind: JobKind, request: Mapping[str, Any], run: int = 0) -> Journal:
@@ -115,7 +114,7 @@ class Reindexing:
 
     def count_outdated(self) -> int:
         """Count the documents of `outdated`; counts again only if the library has changed."""
-        stamp = f"{self._store.view(self._user).stamp} {self._store.generations.choices(self._user)}"
+        stamp = f"{self._store.view(self._user).stamp} {self._context.choices()}"
         if self._counted is None or self._counted[0] != stamp:
             self._counted = (stamp, len(self.outdated()))
         return self._counted[1]
@@ -125,7 +124,7 @@ class Reindexing:
 
     def _find_chunker(self, collection: str | None) -> str:
         """Return the chunker of a collection, or of all of them if they use the same."""
-        choices = self._store.generations.choices(self._user)
+        choices = self._context.choices()
         names = {choice[0] for name, choice in choices.items() if collection in (None, name)} or {None}
         if len(names) > 1:
             remedy = "Pass the chunker too, or the collection."

@@ -85,5 +85,5 @@ class Removal:
         rows = self._store.collections.all(self._user)
         collections = [collection] if collection else [str(row["name"]) for row in rows]
         documents = self._store.documents
-        found = [documents.find_by_source(self._user, group, name) for group in collections for name in names]
-        return [row.document for row in found if row is not None]
+        found = [documents.find_by(self._user, group, "source", names) for group in collections]
+        return [row.document for rows in found for row in rows.values()]

@@ -106,7 +106,7 @@ def import_library(
         for number, line in enumerate(_documents(file)):
             report(Progress("reading", number, total, str(line["filename"])))
             line["collection"] = into or line["collection"]
-            if store.documents.find_by_hash(user, line["collection"], line["file_hash"]) is not None:
+            if store.documents.find_by(user, line["collection"], "hash", [line["file_hash"]]):
                 skipped += 1
                 continue
             draft = _draft(line, chunker_of(line["collection"], line["mime"]), generation)

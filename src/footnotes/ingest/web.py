@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import fcntl
+import io
 import os
 import shutil
 import tempfile
@@ -13,9 +14,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
-from footnotes.errors import DocumentError, RobotsDisallowed
+from footnotes.errors import DocumentError, ParseError, RobotsDisallowed
 from footnotes.fetch.client import Client, Fetched, Rules, Unchanged
-from footnotes.fetch.sitemap import is_sitemap, read_sitemap
+from footnotes.fetch.http import decompress, limit_bytes
 from footnotes.fetch.url import last_part, parse_url, same_site
 from footnotes.ingest.names import as_text, safe_filename
 from footnotes.ingest.work import NewSource
@@ -214,3 +215,66 @@ def _transcode(file: Path, page: Fetched) -> None:
             file.write_bytes(codecs.BOM_UTF8 + content.decode(codec).encode("utf-8"))
     except (LookupError, UnicodeError):
         return
+
+
+# ── sitemaps: lists of the pages of a site, and lists of such lists ───────────────────────────────────────────
+
+
+_GZIP = b"\x1f\x8b"
+_START = 2_000
+_BLOCK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Sitemap:
+    """The addresses of a sitemap: of pages, or of further sitemaps."""
+
+    pages: tuple[str, ...]
+    sitemaps: tuple[str, ...]
+
+
+def is_sitemap(path: Path, max_bytes: int) -> bool:
+    """Return whether a file is a sitemap, possibly compressed, by its content."""
+    try:
+        start = _read(path, max_bytes, most=_START)
+    except Exception:
+        return False
+    return b"<urlset" in start or b"<sitemapindex" in start
+
+
+def read_sitemap(path: Path, max_bytes: int, most: int) -> Sitemap:
+    """Read at most `most` addresses of a sitemap, without network access."""
+    from lxml import etree
+
+    pages: list[str] = []
+    sitemaps: list[str] = []
+    content = io.BytesIO(_read(path, max_bytes))
+    try:
+        reading = etree.iterparse(content, tag="{*}loc", resolve_entities=False, no_network=True, huge_tree=False)
+        for _, element in reading:
+            parent = element.getparent()
+            kind = "" if parent is None else etree.QName(parent).localname
+            if address := (element.text or "").strip():
+                found = {"url": pages, "sitemap": sitemaps}.get(kind)
+                if found is not None:
+                    found.append(address)
+            if len(pages) + len(sitemaps) >= most:
+                break
+            element.clear()
+    except etree.XMLSyntaxError as error:
+        raise ParseError(f"the sitemap is damaged: {error}") from error
+    return Sitemap(tuple(dict.fromkeys(pages)), tuple(dict.fromkeys(sitemaps)))
+
+
+def _read(path: Path, max_bytes: int, most: int | None = None) -> bytes:
+    """Read a file, decompressed, up to `most` bytes."""
+    with path.open("rb") as file:
+        packed = file.read(2) == _GZIP
+        file.seek(0)
+        blocks: Iterator[bytes] = iter(lambda: file.read(_BLOCK), b"")
+        content = io.BytesIO()
+        for block in limit_bytes(decompress(blocks) if packed else blocks, max_bytes):
+            content.write(block)
+            if most is not None and content.tell() >= most:
+                break
+    return content.getvalue()[:most]

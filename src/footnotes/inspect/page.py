@@ -256,7 +256,7 @@ def _chunks(found: Inspection) -> str:
     )
 
 
-# Splits a text into runs, each with its block and its chunks.
+# ── splits a text into runs, each with its block and its chunks ───────────────────────────────────────────────
 
 
 class Mark(NamedTuple):

@@ -128,7 +128,7 @@ def _show_rest(count: int, most: int) -> None:
         click.echo(f"  … and {count - most:,} more (--json has all)")
 
 
-# The JSON of an inspection, as `--json` prints it.
+# ── the JSON of an inspection, as `--json` prints it ──────────────────────────────────────────────────────────
 
 
 def inspection_to_json(found: Inspection) -> dict[str, object]:

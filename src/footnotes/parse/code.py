@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import ClassVar, Protocol, TypeVar
 
-from footnotes.analyse.outline import MOST_SYMBOLS, Span
+from footnotes.analyse.outline import MOST_SYMBOLS, Cut, Span
 from footnotes.analyse.source import MOST_CHARACTERS, Analysis, analyse
-from footnotes.analyse.statements import Cut
 from footnotes.errors import EmptyDocument
 from footnotes.parse import PART_CHARACTERS, Source
 from footnotes.parse.decode import characters, detect_encoding

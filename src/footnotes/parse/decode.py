@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import codecs
 import io
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 REPLACEMENT = "\ufffd"
 READ_BYTES = 256 * 1024
@@ -39,6 +41,18 @@ class Encoding:
 
 
 _UTF8 = Encoding("utf-8")
+
+
+def read_start(file: IO[bytes]) -> bytes:
+    """Return the first `READ_BYTES` bytes of a file and one more, if there are as many.
+
+    Asks for no more than there is: memory for more takes longer to reserve than a small file to read.
+    """
+    size = os.fstat(file.fileno()).st_size
+    content = file.read(min(size, READ_BYTES) + 1)
+    if size < len(content) <= READ_BYTES:  # it grows, or is no regular file
+        content += file.read(READ_BYTES + 1 - len(content))
+    return content
 
 
 def detect_encoding(file: Path | bytes) -> Encoding:

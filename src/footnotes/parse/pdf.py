@@ -333,7 +333,7 @@ def _date(text: str) -> str | None:
     return f"{date}T{hour}:{minute or '00'}:{second or '00'}" if hour and day else date
 
 
-# The title of a document from its first page: its distinctive heading, not the boilerplate above it.
+# ── the title of a document from its first page: its distinctive heading, not the boilerplate above it ────────
 
 
 _BOILERPLATE = re.compile(

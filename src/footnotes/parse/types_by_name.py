@@ -57,6 +57,9 @@ LANGUAGES = {
 find their definitions."""
 
 
+_MARKUP = frozenset(["md", "markdown", "mdown", "mkd", "mdx", "qmd", "rmd", "rst"])
+
+
 def code_mime(language: str) -> str:
     """Return the content type of source code in a language."""
     return f"text/x-{language}"
@@ -66,6 +69,11 @@ def is_code_name(filename: str) -> bool:
     """Return whether a file's name ends like source code in a programming language."""
     ending = filename.rpartition(".")[2].lower()
     return any(ending in endings for endings in LANGUAGES.values())
+
+
+def is_markup_name(filename: str) -> bool:
+    """Return whether a file's name ends like Markdown or reStructuredText, whose marks are no words to a reader."""
+    return filename.rpartition(".")[2].lower() in _MARKUP
 
 
 def is_source_code(mime: str) -> bool:

@@ -205,7 +205,7 @@ def _limit_processor(seconds: int) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (soft if hard < 0 else min(soft, hard), hard))
 
 
-# Parts, reports and errors as lines of JSON, between a parser process and the one that started it.
+# ── parts, reports and errors as lines of JSON, between a parser process and the one that started it ──────────
 
 
 def encode(item: Part | Report | FootnotesError) -> bytes:

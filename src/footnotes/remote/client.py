@@ -264,7 +264,7 @@ class Remote:
         return f"{scheme}//{host.rpartition('@')[2]}" if scheme else host.rpartition("@")[2]
 
 
-# Translates HTTP responses to errors of the tree.
+# ── translates HTTP responses to errors of the tree ───────────────────────────────────────────────────────────
 
 
 def error_of_status(

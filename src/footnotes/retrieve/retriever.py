@@ -21,9 +21,18 @@ from footnotes.errors import OptionError, QueryEmpty, QueryTooLong, SearchUnavai
 from footnotes.index import Vector
 from footnotes.retrieve import fuse
 from footnotes.retrieve.diversify import Diversity, most_chunks, usual_chunks
-from footnotes.retrieve.named import before_others, documents_named, naming, within
-from footnotes.retrieve.nature import Nature
-from footnotes.retrieve.symbols import Asked, Boosts, boosts, find_names, symbols_of
+from footnotes.retrieve.named import (
+    Asked,
+    Boosts,
+    Nature,
+    before_others,
+    boosts,
+    documents_named,
+    find_names,
+    naming,
+    symbols_of,
+    within,
+)
 from footnotes.store import SearchView
 from footnotes.store.legs import ran
 from footnotes.store.records import ChunkSpan, StoredHit

@@ -15,14 +15,13 @@ from footnotes.embed.embedders import Embedders
 from footnotes.errors import OptionError, SearchUnavailable
 from footnotes.index import Vector
 from footnotes.retrieve.expand import merged_hits, variants_of
-from footnotes.retrieve.rerankers.llm import Complete
-from footnotes.retrieve.rerankers.make import Parts
-from footnotes.retrieve.reranking import Reranking
+from footnotes.retrieve.rerankers.make import Complete, Parts, Reranking
 from footnotes.retrieve.retriever import Retriever, SearchOptions, checked_query
 from footnotes.retrieve.where import Where, as_filter, both, in_collection
 from footnotes.retrieve.words import split_words
 from footnotes.settings import NO_RERANKER, QUALITIES, Settings
 from footnotes.store import SearchView, Store
+from footnotes.store.collections import check_collection
 from footnotes.types import Hit, Role, SearchResult
 
 _LOG = logging.getLogger("footnotes.retrieve")
@@ -91,7 +90,7 @@ class Searcher:
         """
         found = self._rank(query, choices)
         if not found.hits and (collection := choices.get("collection")):
-            self._store.collections.check(self._user, collection)
+            check_collection(self._store.collections, self._user, collection)
         return found
 
     def _rank(self, query: str, choices: SearchChoices) -> SearchResult:

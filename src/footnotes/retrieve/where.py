@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from footnotes.errors import FilterError
 from footnotes.retrieve.words import leading_words
@@ -25,7 +25,7 @@ _NAMED: dict[str, Operator] = {f"${name}": name for name in _OPERATORS.values()}
 _NAMED |= {"$in": "in", "$exists": "exists"}
 _MAX_DEPTH = 40
 
-Where: TypeAlias = "Filter | Mapping[str, Any] | Sequence[str] | str"
+Where: TypeAlias = "Filter | Mapping[str, object] | Sequence[str] | str"
 
 
 def as_filter(where: Where | None) -> Filter | None:

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import os
 import re
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from footnotes.answer.answerer import EXTRACTIVE, configured_model
 from footnotes.answer.models import ChatModel
 from footnotes.answer.models.connect import LLAMA, Connection, chat_of, check
-from footnotes.errors import Forbidden, NotFound, OptionError, StorageQuota
+from footnotes.errors import ConfigError, Forbidden, MissingExtra, NotFound, OptionError, StorageQuota
 from footnotes.library import Library
 from footnotes.server.database import ServerDatabase, now, one
 from footnotes.server.keys import Caller
-from footnotes.server.sealing import Seal
 from footnotes.settings import Settings, environment_key
 from footnotes.store.database import Row
+
+if TYPE_CHECKING:
+    from cryptography.fernet import Fernet
+
 
 MOST = 50
 _ENVIRONMENT = re.compile(r"[A-Z][A-Z0-9_]{0,80}_API_KEY")
@@ -203,3 +209,55 @@ def _connected_model(row: Row) -> ConnectedModel:
     names = ("id", "name", "provider", "model", "base_url", "path", "key_env", "created_at")
     key_place = "environment" if row["key_env"] else ("sealed" if row["sealed"] else "")
     return ConnectedModel(**{name: row[name] for name in names}, key=key_place, is_default=bool(row["is_default"]))
+
+
+# ── encrypts the secrets of callers: keys of models, secrets of sources. Only the sealed texts are stored ─────
+
+
+SECRET_FILE = "server.secret"  # noqa: S105 - a name, not a secret
+
+
+class Seal:
+    """Encrypts with the secret of a server."""
+
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        self._folder, self._settings = folder, settings
+
+    def close(self, text: str) -> str:
+        return self._fernet().encrypt(text.encode()).decode() if text else ""
+
+    def open(self, sealed: str) -> str:
+        from cryptography.fernet import InvalidToken
+
+        try:
+            content: bytes = self._fernet().decrypt(sealed.encode())
+        except InvalidToken:
+            raise ConfigError(
+                "a server with another secret encrypted this value",
+                remedy="Set the same serve_secret on all servers, or enter the secret again.",
+            ) from None
+        return content.decode()
+
+    def _fernet(self) -> Fernet:
+        try:
+            from cryptography.fernet import Fernet
+        except ModuleNotFoundError as error:
+            raise MissingExtra(
+                "encryption needs the package 'cryptography', which is not installed",
+                remedy='pip install "footnotes[server]"',
+            ) from error
+        return Fernet(base64.urlsafe_b64encode(hashlib.sha256(self._secret()).digest()))
+
+    def _secret(self) -> bytes:
+        """Return the secret for encryption: the setting, or a file next to the database, readable only by its owner."""
+        if self._settings.serve_secret:
+            return self._settings.serve_secret.encode()
+        path = self._folder / SECRET_FILE
+        if not path.exists():
+            draft = self._folder / f".{SECRET_FILE}.{secrets.token_hex(4)}"
+            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
+                out.write(secrets.token_hex(32).encode())
+            with suppress(FileExistsError):
+                os.link(draft, path)  # written atomically, and never over another server's secret
+            draft.unlink()
+        return path.read_bytes()

@@ -21,8 +21,8 @@ from footnotes.ingest.sources.open import SourceAccess
 from footnotes.ingest.sources.secrets import SEALED, is_reference
 from footnotes.ingest.work import OnProgress
 from footnotes.library import Library
+from footnotes.server.connections import Seal
 from footnotes.server.database import ServerDatabase, now, one, open_database
-from footnotes.server.sealing import Seal
 from footnotes.settings import Settings
 from footnotes.store.database import Row
 from footnotes.types import ErrorInfo, Metadata, Synced
@@ -115,6 +115,8 @@ class FollowedSources:
             address.check_options(*plugin.options())
         if not trusted and not address.host:
             raise Forbidden("only the operator may use files of the server", remedy="Use a source on the network.")
+        if not trusted and hasattr(plugin, "check_rights"):
+            plugin.check_rights(address)
         if not trusted and any(is_reference(each) and each != SEALED for each in address.options.values()):
             raise Forbidden(
                 "only the operator may use the server's secrets",

@@ -160,6 +160,13 @@ class Jobs:
         """Count the jobs in each state."""
         return {row["state"]: int(row["jobs"]) for row in self._database.all("count_states")}
 
+    def counts_by_tenant(self) -> dict[str, dict[str, int]]:
+        """Count the jobs of every tenant in each state."""
+        found: dict[str, dict[str, int]] = {}
+        for row in self._database.all("count_states_by_tenant"):
+            found.setdefault(row["tenant"], {})[row["state"]] = int(row["jobs"])
+        return found
+
     def find(self, tenant: str, job_id: str) -> ServerJob:
         row = one(self._database.all("find_job", tenant=tenant, id=job_id))
         if row is None:

@@ -252,7 +252,7 @@ def context_for(state: ServerState, scope: Scope) -> Iterator[ToolContext]:
         )
 
 
-# MCP resources and prompts: documents to read, and prompts that lead to cited answers.
+# ── MCP resources and prompts: documents to read, and prompts that lead to cited answers ──────────────────────
 
 
 SCHEME = "footnotes://documents/"

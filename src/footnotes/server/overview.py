@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from footnotes.answer.answerer import configured_model
 from footnotes.answer.models import ChatModel
@@ -19,21 +19,44 @@ from footnotes.settings import Settings
 if TYPE_CHECKING:
     from footnotes.server.connections import Connections
 
+QUEUE_STATES = ("queued", "running", "failed")
 POSTGRES = ("postgresql://", "postgres://")
 """A store of another package has no servers of ours."""
 
 
-def queue_state(folder: Path, settings: Settings) -> dict[str, object] | None:
-    """Count jobs by state, and live workers; None if no server ever ran.
+class Queue(TypedDict):
+    """Jobs by state, and the number of live workers."""
+
+    queued: int
+    running: int
+    failed: int
+    others: dict[str, int]
+    workers: int | None
+
+
+def queue_state(folder: Path, settings: Settings) -> Queue | None:
+    """Count the tenant's jobs by state, those of all `others`, and live workers; None if no server ever ran.
 
     `workers` is None for a folder: its server has its own worker process.
     """
     with _database(folder, settings) as database:
         if database is None:
             return None
-        counts = Jobs(database, 0).counts()
+        counts = Jobs(database, 0).counts_by_tenant()
         workers = Workers(database).ready() if database.is_shared else None
-    return {**{state: counts.get(state, 0) for state in ("queued", "running", "failed")}, "workers": workers}
+    own = counts.pop(settings.user, {})
+    return Queue(
+        queued=own.get("queued", 0),
+        running=own.get("running", 0),
+        failed=own.get("failed", 0),
+        others={state: sum(each.get(state, 0) for each in counts.values()) for state in QUEUE_STATES},
+        workers=workers,
+    )
+
+
+def others_as_text(queue: Queue | None) -> str:
+    """Return the unfinished and failed jobs of other tenants: `2 queued, 1 failed`; empty for none."""
+    return ", ".join(f"{number} {state}" for state, number in (queue["others"] if queue else {}).items() if number)
 
 
 def accepted_jobs(folder: Path, settings: Settings) -> list[ServerJob]:

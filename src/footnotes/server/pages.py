@@ -205,7 +205,7 @@ def _resolve(name: str, path: str) -> str:
     return posixpath.normpath(posixpath.join(posixpath.dirname(name), path))
 
 
-# Compresses whole responses for clients that accept gzip. Streams pass unchanged.
+# ── compresses whole responses for clients that accept gzip. Streams pass unchanged ───────────────────────────
 
 
 SMALLEST = 1_000

@@ -17,7 +17,7 @@ from footnotes.store.database import Row
 from footnotes.store.postgres import schema
 from footnotes.store.postgres.cursor import PostgresCursor, Statements
 from footnotes.store.postgres.database import Connection, Database, OwnedConnection, Pooled
-from footnotes.store.postgres.online import in_turns
+from footnotes.store.postgres.schema import in_turns
 from footnotes.store.statements import load_queries
 
 NAME = "footnotes_server"

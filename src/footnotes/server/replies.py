@@ -176,14 +176,6 @@ class Sources:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
-    ok: bool
-    ms: float
-    first: str
-    error: ErrorInfo | None
-
-
-@dataclass(frozen=True, slots=True)
 class ListedModels:
     models: list[str]
     error: ErrorInfo | None

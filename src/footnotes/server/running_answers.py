@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import logging
 import secrets
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
@@ -17,11 +18,10 @@ from footnotes.errors import FootnotesError, NotFound, ServerBusy
 from footnotes.library import Library
 from footnotes.server.keys import Caller
 from footnotes.server.responses import dump_json, translate_error
-from footnotes.server.stored_answers import strip_passages
 from footnotes.server.streams import CHECK_SECONDS, Streams, event_line
 from footnotes.server.threads import Pools
 from footnotes.store.conversations import TurnEnd
-from footnotes.types import Event, KeptTurn
+from footnotes.types import Answer, Event, KeptTurn
 from footnotes.wire import to_json
 
 _LOG = logging.getLogger("footnotes.server")
@@ -185,7 +185,7 @@ class RunningAnswers:
         text = ""
         while True:
             with suppress(NotFound):
-                turn = await self._pools.short.run(library.conversations.turn, tenant, conversation, number)
+                (turn,) = await self._pools.short.run(library.conversations.turns, tenant, conversation, number)
                 if turn.text.startswith(text) and turn.text != text:
                     yield event_line("token", {"type": "token", "text": turn.text[len(text) :]})
                     text = turn.text
@@ -225,3 +225,43 @@ def _drop_nan(value: Mapping[str, object]) -> dict[str, Any]:
     """Replace numbers that JSON cannot hold."""
     found: dict[str, object] = json.loads(dump_json(value))
     return found
+
+
+# ── stored answers: passages are stored as spans, and their text is read from the documents when shown ────────
+
+
+_NOT_KEPT = ("prompt", "log")
+_DIGEST = "text_digest"
+
+
+def strip_passages(answer: Answer) -> dict[str, object]:
+    """Return an answer as JSON without the prompt, the log and the text of its passages."""
+    content: dict[str, Any] = to_json(answer)
+    for name in _NOT_KEPT:
+        content[name] = [] if name == "log" else ""
+    content["hits"] = [{**hit, "text": "", _DIGEST: _digest(hit["text"])} for hit in content["hits"]]
+    content["steps"] = [{**step, "tool_output": None} for step in content["steps"]]
+    return content
+
+
+def restore_passages(turn: KeptTurn, library: Library) -> KeptTurn:
+    """Return a turn with the text of its passages. Omits passages that were deleted or have changed."""
+    if turn.answer is None:
+        return turn
+    hits: Any = turn.answer.get("hits") or []
+    found: Any = [hit_json for hit in hits if (hit_json := _restore_hit(hit, library)) is not None]
+    return replace(turn, answer={**turn.answer, "hits": found})
+
+
+def _restore_hit(hit: Mapping[str, Any], library: Library) -> dict[str, Any] | None:
+    try:
+        text = library.text(hit["document_id"], hit["start"], hit["end"])
+    except FootnotesError:
+        return None
+    if _digest(text) != hit[_DIGEST]:
+        return None
+    return {**{name: value for name, value in hit.items() if name != _DIGEST}, "text": text}
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -31,7 +31,7 @@ from footnotes.server.tasks import Report, Task, TaskEvent, TaskInterrupted, run
 from footnotes.server.tenants import Tenants
 from footnotes.server.workers import HEARTBEAT_SECONDS, Counts, Workers
 from footnotes.settings import Settings
-from footnotes.store.address import named
+from footnotes.store.make import named
 
 _LOG = logging.getLogger("footnotes.worker")
 BATCH = 32
@@ -227,7 +227,7 @@ class _Slot:
         return any(self._jobs.is_cancelled(job) for job in left.values())
 
 
-# The HTTP probes of a worker: liveness, readiness and metrics.
+# ── the HTTP probes of a worker: liveness, readiness and metrics ──────────────────────────────────────────────
 
 
 class Probes:

@@ -20,7 +20,7 @@ from starlette.requests import HTTPConnection
 
 from footnotes import tracing
 from footnotes.answer.models import ChatModel, ChatRequest, Message, complete
-from footnotes.answer.prompt import escaped
+from footnotes.answer.prompt import escape
 from footnotes.errors import FootnotesError, Forbidden, StoreLocked, StoreUnavailable, Unauthorized
 from footnotes.library import Library
 from footnotes.remote import Deadline
@@ -43,7 +43,7 @@ from footnotes.server.tenants import Tenants
 from footnotes.server.threads import Pools
 from footnotes.server.worker import search_settings
 from footnotes.settings import Settings
-from footnotes.store.address import named
+from footnotes.store.make import named
 from footnotes.types import Document
 
 EVERYTHING = frozenset(("read", "write", "admin"))
@@ -245,7 +245,7 @@ WriteLibrary = Annotated[Library, Depends(_writers_library)]
 """The library of the caller, who may write. A key that adds and deletes need not be able to read."""
 
 
-# Sample questions for a library, written by a model.
+# ── sample questions for a library, written by a model ────────────────────────────────────────────────────────
 
 
 _LOG = logging.getLogger("footnotes.server")
@@ -286,7 +286,7 @@ class ModelQuestions:
 
     def _write(self, key: str, texts: Sequence[tuple[Document, str]], model: Callable[[], ChatModel]) -> None:
         passages = (f"[{number}] {one.title or one.filename}\n{text}" for number, (one, text) in enumerate(texts, 1))
-        messages = (Message("system", _SYSTEM), Message("user", escaped("\n\n".join(passages))))
+        messages = (Message("system", _SYSTEM), Message("user", escape("\n\n".join(passages))))
         request = ChatRequest(messages=messages, temperature=0.0, max_tokens=200)
         try:
             reply = complete(model(), request, deadline=Deadline(_WRITING_SECONDS))
@@ -303,7 +303,7 @@ class ModelQuestions:
             self._kept[key] = list(islice(distinct(questions), MOST))
 
 
-# Queues sources that are due. Any number of servers may do it: each claims a source for one turn.
+# ── queues sources that are due. Any number of servers may do it: each claims a source for one turn ───────────
 
 
 LOOK_SECONDS = 5.0

@@ -7,25 +7,29 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from footnotes.store import verify
+from footnotes.errors import FootnotesError
 from footnotes.store.collections import Collections
 from footnotes.store.conversations import Conversations
 from footnotes.store.copying import Side
 from footnotes.store.core import Core
+from footnotes.store.database import Cursor, Database, Row
 from footnotes.store.documents import Documents
 from footnotes.store.generations import Generations
 from footnotes.store.jobs import Jobs
 from footnotes.store.memories import Memories
 from footnotes.store.originals import Originals
-from footnotes.store.records import Generation, Problem, Verification
+from footnotes.store.packing import HALF_BYTES
+from footnotes.store.records import Generation, Problem, StoreState, Verification
 from footnotes.store.sources import Sources
+from footnotes.store.texts import read_span
 from footnotes.store.vectors import Vectors
-from footnotes.types import DenseIndex, ErrorInfo, IndexState
+from footnotes.types import DenseIndex, ErrorInfo
 
 
 class BaseStore(Core):
     """All operations of a store for many tenants, on any database that has the named queries."""
 
+    address: str
     folder: Path
     originals: Originals
 
@@ -55,11 +59,21 @@ class BaseStore(Core):
         """Return repairs made before this check."""
         return []
 
+    @property
+    def stores_terms(self) -> bool:
+        return False
+
     # ── common to all stores
 
     def users(self) -> list[str]:
         with self.database.read("") as cursor:
             return [row["user_id"] for row in cursor.all("users")]
+
+    def state(self, user_id: str) -> StoreState:
+        """Return what a person wants to know of a tenant's library that no other method counts."""
+        serving = self.generations.serving(user_id)
+        remote = None if self.remote is None else self.remote.state(serving)
+        return StoreState(self.size(user_id), remote, self.dense_index(serving))
 
     def size(self, user_id: str) -> int:
         """Return the bytes in the folder, including other tenants' data."""
@@ -77,11 +91,7 @@ class BaseStore(Core):
         """Why the vector database could not be updated; the changes wait in the log."""
         return self.remote.failure.info() if self.remote is not None and self.remote.failure is not None else None
 
-    def index_state(self, user_id: str) -> IndexState | None:
-        """Return the state of the vector database that serves legs; None if there is none."""
-        return None if self.remote is None else self.remote.state(self.generations.serving(user_id))
-
-    def dense_index(self, user_id: str) -> DenseIndex | None:
+    def dense_index(self, generation: Generation | None) -> DenseIndex | None:
         """Return the index of the vectors, if the database builds one itself."""
         return None
 
@@ -93,14 +103,14 @@ class BaseStore(Core):
         if generation is None or any(not problem.mendable for problem in found.problems):
             return found
         intact = 0
-        for item in verify.check_text(self.database, generation, input_hash):
+        for item in check_text(self.database, generation, input_hash):
             if isinstance(item, Problem):
                 found.problems.append(item)
             else:
                 intact += item
         if repair:
-            found.repaired.extend(verify.drop_misfit_vectors(self.database, generation))
-        found.problems.extend(verify.check_vectors(self.database, generation))
+            found.repaired.extend(drop_misfit_vectors(self.database, generation))
+        found.problems.extend(check_vectors(self.database, generation))
         found.problems.extend(self.check_legs(generation))
         found.checked = {"documents": self.documents.counts(user_id)["ready"], "chunks": intact}
         if repair and any(problem.mendable for problem in found.problems):
@@ -123,3 +133,62 @@ def _size(path: Path) -> int:
         return path.stat().st_size
     except FileNotFoundError:
         return 0
+
+
+# ── checks stored data: texts against chunks, chunks against their input hashes and vectors ───────────────────
+
+
+_AT_ONCE = 1_000
+HashOf = Callable[[str, str], bytes]
+
+
+def check_text(database: Database, generation: Generation, hash_of: HashOf) -> Iterator[Problem | int]:
+    """Check every chunk's text against its document and its hash; yields 1 for each valid one."""
+    after = 0
+    while True:
+        with database.snapshot(generation.user_id) as cursor:
+            rows = cursor.all("chunk_inputs", generation=generation.pk, after=after, limit=_AT_ONCE)
+            found = [_check(cursor, row, hash_of) for row in rows]
+        if not rows:
+            return
+        yield from found
+        after = rows[-1]["key"]
+
+
+def _check(cursor: Cursor, row: Row, hash_of: HashOf) -> Problem | int:
+    name = f"document {row['document_id']}: chunk {row['key']}"
+    try:
+        text = row["span"]
+        if text is None:
+            text = read_span(cursor, row["version"], row["start_offset"], row["end_offset"])
+    except FootnotesError as error:
+        return Problem(f"document {row['document_id']}: {error.message}", mendable=False)
+    if row["content"] is not None and text != row["content"]:
+        return Problem(f"{name} does not match the text of the document", mendable=False)
+    holds = hash_of(row["prefix"], text) == row["input_hash"]
+    return 1 if holds else Problem(f"{name} does not match its hash", mendable=False)
+
+
+def check_vectors(database: Database, generation: Generation) -> Iterator[Problem]:
+    """Check that every chunk of a `ready` document has a vector of the generation's dimensions."""
+    with database.read(generation.user_id) as cursor:
+        row = cursor.one("wrong_vectors", **_vectors(generation))
+    assert row is not None
+    if row["missing"]:
+        yield Problem(f"{row['missing']} chunks have no vector", mendable=False)
+    if row["misfit"]:
+        yield Problem(f"{row['misfit']} vectors do not have {generation.dimensions} dimensions", mendable=True)
+
+
+def drop_misfit_vectors(database: Database, generation: Generation) -> list[str]:
+    """Remove vectors whose length differs from their model's, and let their documents wait for new ones."""
+    with database.write(generation.user_id) as cursor:
+        if not (dropped := cursor.run("drop_misfit_vectors", **_vectors(generation))):
+            return []
+        cursor.run("requeue_without_vectors", **_vectors(generation))
+    return [f"{dropped} vectors of a wrong length removed: run `footnotes resume` to make them again"]
+
+
+def _vectors(generation: Generation) -> dict[str, int]:
+    size = generation.dimensions
+    return {"generation": generation.pk, "model": generation.model, "dimensions": size, "bytes": size * HALF_BYTES}

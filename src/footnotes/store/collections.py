@@ -23,14 +23,6 @@ class Collections:
         with self._core.database.read(user_id) as cursor:
             return [dict(row) for row in cursor.all("collections")]
 
-    def check(self, user_id: str, name: str) -> None:
-        """Raise if the collection does not exist."""
-        known = [row["name"] for row in self.all(user_id)]
-        if name not in known:
-            near = get_close_matches(name, known, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise NotFound(f"there is no collection {name!r}{hint}", remedy="Run `footnotes collections` to list them.")
-
     @retrying
     def set(
         self,
@@ -53,3 +45,12 @@ class Collections:
         with self._core.database.write(user_id) as cursor:
             generations.drop_collection(cursor, name)
         self._core.database.checkpoint()
+
+
+def check_collection(collections: Collections, user_id: str, name: str) -> None:
+    """Raise if the collection does not exist."""
+    known = [row["name"] for row in collections.all(user_id)]
+    if name not in known:
+        near = get_close_matches(name, known, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise NotFound(f"there is no collection {name!r}{hint}", remedy="Run `footnotes collections` to list them.")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TypeAlias
 
 from footnotes.errors import NotFound, StorageQuota
 from footnotes.store.core import Core
@@ -56,26 +57,19 @@ class Conversations:
             rows = cursor.all("conversations", sought=_fold(sought).strip(), limit=limit, offset=offset)
         return [_conversation(row) for row in rows]
 
-    def one(self, user_id: str, conversation: str) -> Conversation:
+    def get(self, user_id: str, conversation: str) -> Conversation:
         with self._core.database.read(user_id) as cursor:
             return _find(cursor, conversation)
 
-    def turns(self, user_id: str, conversation: str) -> list[KeptTurn]:
+    def turns(self, user_id: str, conversation: str, number: int | None = None) -> list[KeptTurn]:
+        """Return the turns of a conversation, or only the one with a number. Raises `NotFound` if that is missing."""
         with self._core.database.read(user_id) as cursor:
-            return [_turn(row) for row in cursor.all("turns_of", conversation=conversation)]
-
-    def turn(self, user_id: str, conversation: str, number: int) -> KeptTurn:
-        with self._core.database.read(user_id) as cursor:
+            if number is None:
+                return [_turn(row) for row in cursor.all("turns_of", conversation=conversation)]
             row = cursor.one("turn_of", conversation=conversation, number=number)
         if row is None:
             raise _missing_turn(number)
-        return _turn(row)
-
-    def rated(self, user_id: str) -> Iterator[KeptTurn]:
-        """Yield the rated turns, oldest first."""
-        with self._core.database.read(user_id) as cursor:
-            rows = cursor.all("rated_turns")
-        yield from map(_turn, rows)
+        return [_turn(row)]
 
     # ── asking
 
@@ -155,48 +149,40 @@ class Conversations:
                 raise _missing_turn(number)
 
     @retrying
-    def delete(self, user_id: str, conversation: str) -> None:
-        """Delete a conversation, and purge it from the database's files."""
+    def delete(self, user_id: str, conversation: str, *, since: int = 1) -> None:
+        """Delete the turns `since` a number, or the whole conversation, and purge them from the database's files."""
         with self._core.database.write(user_id) as cursor:
-            if not cursor.run("drop_conversation", id=conversation):
+            if since > 1:
+                cursor.run("drop_turns_from", conversation=conversation, number=since)
+            elif not cursor.run("drop_conversation", id=conversation):
                 raise _missing(conversation)
         self._core.database.checkpoint()
 
-    @retrying
-    def drop_turn(self, user_id: str, conversation: str, number: int) -> None:
-        """Remove a question that could not be asked, and the conversation if it is the only turn."""
-        with self._core.database.write(user_id) as cursor:
-            cursor.run("drop_turns_from", conversation=conversation, number=number)
-            if number == 1:
-                cursor.run("drop_conversation", id=conversation)
 
-    # ── copying
+# ── copying: a conversation, its turns, and the documents that each of them quotes ────────────────────────────
 
-    def copied(self, user_id: str) -> Iterator[tuple[Conversation, list[KeptTurn], list[list[str]]]]:
-        """Yield every conversation with its turns and the documents that each quotes."""
-        for conversation in self.all(user_id, limit=2**31 - 1):
-            turns = self.turns(user_id, conversation.id)
-            with self._core.database.read(user_id) as cursor:
-                place = {"conversation": conversation.id}
-                quoted = [cursor.all("quoted_documents", **place, turn=turn.number) for turn in turns]
-            yield conversation, turns, [[row["document_id"] for row in rows] for rows in quoted]
 
-    def put(self, user_id: str, copied: tuple[Conversation, list[KeptTurn], list[list[str]]]) -> None:
-        """Write a conversation from another store."""
-        conversation, turns, quoted = copied
-        with self._core.database.write(user_id) as cursor:
-            values = _values(conversation, "id", "title", "owner", "created_at", "updated_at")
-            cursor.run("put_conversation", **values, words=_fold(conversation.title))
-            for turn, documents in zip(turns, quoted, strict=True):
-                plain = _values(
-                    turn, "number", "question", "state", "text", "rating", "reason", "created_at", "updated_at"
-                )
-                packed = {"request": Json(dict(turn.request)), "error": packed_error(turn.error)}
-                packed["answer"] = Json(None if turn.answer is None else dict(turn.answer))
-                words = _fold(f"{turn.question}\n{turn.text}")
-                cursor.run("put_turn", conversation=conversation.id, **plain, **packed, words=words)
-                place = {"conversation": conversation.id, "turn": turn.number}
-                cursor.run("quote_documents", **place, documents=documents)
+Copied: TypeAlias = tuple[Conversation, list[KeptTurn], list[list[str]]]
+
+
+def quoted_documents(cursor: Cursor, conversation: str, turns: Sequence[KeptTurn]) -> list[list[str]]:
+    rows = [cursor.all("quoted_documents", conversation=conversation, turn=turn.number) for turn in turns]
+    return [[row["document_id"] for row in each] for each in rows]
+
+
+def put_copied(cursor: Cursor, copied: Copied) -> None:
+    """Write a conversation from another store."""
+    conversation, turns, quoted = copied
+    values = _values(conversation, "id", "title", "owner", "created_at", "updated_at")
+    cursor.run("put_conversation", **values, words=_fold(conversation.title))
+    for turn, documents in zip(turns, quoted, strict=True):
+        plain = _values(turn, "number", "question", "state", "text", "rating", "reason", "created_at", "updated_at")
+        packed = {"request": Json(dict(turn.request)), "error": packed_error(turn.error)}
+        packed["answer"] = Json(None if turn.answer is None else dict(turn.answer))
+        words = _fold(f"{turn.question}\n{turn.text}")
+        cursor.run("put_turn", conversation=conversation.id, **plain, **packed, words=words)
+        place = {"conversation": conversation.id, "turn": turn.number}
+        cursor.run("quote_documents", **place, documents=documents)
 
 
 def _begin(cursor: Cursor, conversation: str, new: NewTurn, now: str) -> None:

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 
 from footnotes.store import documents, generations, near
 from footnotes.store.collections import Collections
+from footnotes.store.conversations import Conversations, Copied, put_copied, quoted_documents
 from footnotes.store.core import Core
 from footnotes.store.database import Cursor, Json, Row
 from footnotes.store.documents import Documents
@@ -43,18 +44,7 @@ class CopiedChunk:
     """A chunk with its vector in half precision, little-endian; None if it has no vector yet."""
 
     generation: int
-    index: int
-    id: str
-    start: int
-    end: int
-    pages: tuple[int, int] | None
-    lines: tuple[int, int] | None
-    headings: tuple[str, ...]
-    tokens: int
-    prefix: str
-    metadata: dict[str, object]
-    parts: tuple[tuple[int, int], ...]
-    input_hash: bytes
+    draft: ChunkDraft
     vector: bytes | None
 
 
@@ -105,9 +95,8 @@ def digest(side: Side, document_id: str, numbers: dict[int, int] | None = None) 
 
 
 def _chunk(chunk: CopiedChunk, numbers: dict[int, int] | None) -> list[object]:
-    spans = [chunk.start, chunk.end, chunk.pages, chunk.lines, chunk.parts]
-    details = [chunk.headings, chunk.tokens, chunk.prefix, chunk.metadata, chunk.input_hash.hex()]
-    return [_number(chunk.generation, numbers), chunk.index, chunk.id, *spans, *details]
+    fields = {**asdict(chunk.draft), "input_hash": chunk.draft.input_hash.hex()}
+    return [_number(chunk.generation, numbers), fields]
 
 
 def _number(number: int, numbers: dict[int, int] | None) -> int:
@@ -123,11 +112,6 @@ def _pack(value: object) -> bytes:
 def as_published(document: Document) -> Document:
     """Return a document as if no writer were working on it: if it waits for vectors, it is queued."""
     return replace(document, status="queued") if document.status in ("embedding", "indexing") else document
-
-
-def as_new_chunk(chunk: CopiedChunk) -> ChunkDraft:
-    names = ("index", "id", "start", "end", "pages", "headings", "tokens", "prefix", "metadata", "input_hash", "parts")
-    return ChunkDraft(**{name: getattr(chunk, name) for name in (*names, "lines")})
 
 
 class Side:
@@ -147,6 +131,15 @@ class Side:
 
     def collections(self) -> list[dict[str, object]]:
         return Collections(self._core).all(self._user_id)
+
+    def conversations(self) -> Iterator[Copied]:
+        """Yield every conversation with its turns, and the documents that each quotes."""
+        stored = Conversations(self._core)
+        for conversation in stored.all(self._user_id, limit=2**31 - 1):
+            turns = stored.turns(self._user_id, conversation.id)
+            with self._database.read(self._user_id) as cursor:
+                quoted = quoted_documents(cursor, conversation.id, turns)
+            yield conversation, turns, quoted
 
     def parts(self, document_id: str) -> Iterator[Part]:
         return Documents(self._core).parts(self._user_id, document_id)
@@ -219,8 +212,8 @@ class Side:
                 for batch in chunks:
                     for number in sorted({chunk.generation for chunk in batch}):
                         found = [chunk for chunk in batch if chunk.generation == number]
-                        vectors = {chunk.input_hash: chunk.vector for chunk in found if chunk.vector}
-                        drafts = [as_new_chunk(chunk) for chunk in found]
+                        vectors = {chunk.draft.input_hash: chunk.vector for chunk in found if chunk.vector}
+                        drafts = [chunk.draft for chunk in found]
                         self._core.put_chunks(cursor, here[numbers[number]], row, drafts, vectors)
             for number, made_with, count in document.derived:
                 generations.put_planned(cursor, numbers[number], row.pk, made_with, count)
@@ -259,6 +252,10 @@ class Side:
             documents.put_facets(cursor, [row], new=True)
             near.put(cursor, collection, row.pk, document.sketch, new=True)
 
+    def put_conversation(self, copied: Copied) -> None:
+        with self._database.write(self._user_id) as cursor:
+            put_copied(cursor, copied)
+
     def finish(self) -> None:
         """Publish the copied documents."""
         self._core.finish_copy(self._user_id)
@@ -284,8 +281,7 @@ def _origin(row: Row) -> CopiedOrigin:
 
 
 def _chunk_from(row: Row) -> CopiedChunk:
-    return CopiedChunk(
-        generation=row["generation"],
+    draft = ChunkDraft(
         index=row["chunk_index"],
         id=row["id"],
         start=row["start_offset"],
@@ -298,5 +294,5 @@ def _chunk_from(row: Row) -> CopiedChunk:
         metadata=json.loads(row["metadata"]),
         parts=parts_from(row["parts"]),
         input_hash=row["input_hash"],
-        vector=half_bytes(row["vector"]),
     )
+    return CopiedChunk(row["generation"], draft, half_bytes(row["vector"]))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, Literal
 
 from footnotes.errors import NotFound
 from footnotes.store import chunks, generations, near, texts
@@ -18,6 +18,9 @@ from footnotes.store.retry import retrying
 from footnotes.store.rows import document_row, packed_error
 from footnotes.types import Chunk, Document, ErrorInfo, Filter, Metadata, NearDuplicate, Part
 
+Key = Literal["hash", "source"]
+"""What to find documents by: the hash of their bytes, or one of their sources."""
+
 
 def find(cursor: Cursor, document_id: str) -> DocumentRow | None:
     return _one(cursor.one("document", id=document_id))
@@ -27,17 +30,12 @@ def find_by_hash(cursor: Cursor, collection: str, file_hash: str) -> DocumentRow
     return _one(cursor.one("document_by_hash", collection=collection, file_hash=file_hash))
 
 
-def find_by_source(cursor: Cursor, collection: str, source: str) -> DocumentRow | None:
-    return _one(cursor.one("document_by_source", collection=collection, source=source))
-
-
-def find_by_hashes(cursor: Cursor, collection: str, hashes: Sequence[str]) -> dict[str, DocumentRow]:
-    rows = cursor.all("documents_by_hashes", collection=collection, hashes=list(hashes))
-    return {row.document.file_hash: row for row in map(document_row, rows)}
-
-
-def find_by_sources(cursor: Cursor, collection: str, sources: Sequence[str]) -> dict[str, DocumentRow]:
-    rows = cursor.all("documents_by_sources", collection=collection, sources=list(sources))
+def find_by(cursor: Cursor, collection: str, key: Key, values: Collection[str]) -> dict[str, DocumentRow]:
+    """Return the documents of a collection that have one of these hashes or sources, by it."""
+    if key == "hash":
+        rows = cursor.all("documents_by_hashes", collection=collection, hashes=list(values))
+        return {row.document.file_hash: row for row in map(document_row, rows)}
+    rows = cursor.all("documents_by_sources", collection=collection, sources=list(values))
     return {row["known_as"]: document_row(row) for row in rows}
 
 
@@ -164,21 +162,10 @@ class Documents:
         with self._core.database.read(user_id) as cursor:
             return get(cursor, document_id)
 
-    def find_by_hash(self, user_id: str, collection: str, file_hash: str) -> DocumentRow | None:
+    def find_by(self, user_id: str, collection: str, key: Key, values: Collection[str]) -> dict[str, DocumentRow]:
+        """Return the documents of a collection that have one of these hashes or sources, by it."""
         with self._core.database.read(user_id) as cursor:
-            return find_by_hash(cursor, collection, file_hash)
-
-    def find_by_source(self, user_id: str, collection: str, source: str) -> DocumentRow | None:
-        with self._core.database.read(user_id) as cursor:
-            return find_by_source(cursor, collection, source)
-
-    def find_together(
-        self, user_id: str, collection: str, hashes: Sequence[str], sources: Sequence[str]
-    ) -> tuple[dict[str, DocumentRow], dict[str, DocumentRow]]:
-        """Return documents by the hashes of their bytes, and documents by their sources."""
-        with self._core.database.snapshot(user_id) as cursor:
-            by_hash = find_by_hashes(cursor, collection, hashes)
-            return by_hash, find_by_sources(cursor, collection, sources)
+            return find_by(cursor, collection, key, values)
 
     def all(
         self, user_id: str, *, where: Filter | None = None, limit: int | None = None, offset: int = 0
@@ -240,21 +227,6 @@ class Documents:
         self._core.after_change(user_id, removed=False)
 
     @retrying
-    def forget_source(self, user_id: str, collection: str, source: str) -> None:
-        """Remove a source; delete its document if this was the last one."""
-        row = self.find_by_source(user_id, collection, source)
-        if row is None:
-            return
-        with self._core.changing(user_id) as cursor:
-            found = locked(cursor, [row.document.id])
-            drop_source(cursor, collection, source)
-            last = bool(found) and not sources(cursor, row.pk)
-            if last:
-                drop(cursor, found)
-        if last:
-            self._core.after_change(user_id, removed=True)
-
-    @retrying
     def delete(self, user_id: str, document_ids: Sequence[str]) -> None:
         """Delete documents, all or none: rows, unused vectors, entries in both indexes, kept files.
 
@@ -279,16 +251,13 @@ class Documents:
         """Discard a draft. A document that was never complete stays listed as failed, with the reason."""
         self._core.discard_draft(user_id, draft, error)
 
-    def is_claimed_by_another(self, user_id: str, pk: int) -> bool:
-        """Return whether another live writer holds a document."""
-        return self._core.is_claimed_by_another(user_id, pk)
-
-    def wait_for_publish(self, user_id: str, pk: int) -> None:
-        """Wait until no other live writer holds a document."""
-        wait = _FIRST_LOOK
-        while self._core.is_claimed_by_another(user_id, pk):
-            time.sleep(wait)
-            wait = min(2 * wait, _LONGEST_LOOK)
+    def is_claimed_by_another(self, user_id: str, pk: int, *, wait: bool = False) -> bool:
+        """Return whether another live writer holds a document; with `wait`, return when none does."""
+        pause = _FIRST_LOOK
+        while (is_claimed := self._core.is_claimed_by_another(user_id, pk)) and wait:
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_LOOK)
+        return is_claimed
 
 
 def _put_source(cursor: Cursor, row: DocumentRow, source: str) -> None:

@@ -114,36 +114,34 @@ class Generations:
             return listed(cursor)
 
     @retrying
-    def ensure(
-        self, user_id: str, *, embedder: str, fingerprint: str, dimensions: int, plan: dict[str, object]
-    ) -> Generation:
+    def ensure(self, user_id: str, recipe: Recipe) -> Generation:
         """Return the serving generation. If the tenant has none, one of the concurrent callers creates it."""
         if (found := self.serving(user_id)) is not None:
             return found
         with self._core.database.write(user_id) as cursor:
             self._core.own_tenant(cursor)
-            recipe = Recipe(embedder, fingerprint, dimensions, plan)
             current = serving(cursor) or make(cursor, recipe, "serving")
         if self._core.remote is not None:
             self._core.remote.note(current)
         return current
 
-    def begin(
-        self, user_id: str, *, embedder: str, fingerprint: str, dimensions: int, plan: dict[str, object]
-    ) -> Generation:
+    def begin(self, user_id: str, recipe: Recipe) -> Generation:
         """Return a generation to build. One with the same plan is continued; others are dropped.
 
         The serving generation's chunkers are recorded, so that a rollback can restore them.
         """
         self._core.hold_generations(user_id)
-        self._remember_choices(user_id)
+        with self._core.database.write(user_id) as cursor:
+            if (found := serving(cursor)) is not None:
+                choices = {row["name"]: [row["chunker"], row["chunker_options"]] for row in cursor.all("collections")}
+                cursor.run("set_plan", generation=found.pk, plan=Json({**found.plan, "choices": choices}))
         for generation in self.all(user_id):
             if generation.state == "building":
-                if generation.fingerprint == fingerprint and generation.plan == plan:
+                if generation.fingerprint == recipe.fingerprint and generation.plan == recipe.plan:
                     return generation
                 self._drop(user_id, generation)
         with self._core.database.write(user_id) as cursor:
-            return make(cursor, Recipe(embedder, fingerprint, dimensions, plan), "building")
+            return make(cursor, recipe, "building")
 
     def to_fill(self, user_id: str, generation: Generation) -> list[DocumentRow]:
         """Return the documents that are not complete in a generation yet."""
@@ -190,19 +188,6 @@ class Generations:
         with self._core.database.write(user_id) as cursor:
             drop(cursor, generation)
         self._core.drop_legs(generation)
-
-    def _remember_choices(self, user_id: str) -> None:
-        choices = self.choices(user_id)
-        with self._core.database.write(user_id) as cursor:
-            if (found := serving(cursor)) is not None:
-                plan = Json({**found.plan, "choices": choices})
-                cursor.run("set_plan", generation=found.pk, plan=plan)
-
-    def choices(self, user_id: str) -> dict[str, list[str | None]]:
-        """Return the chunker and its options chosen for every collection."""
-        with self._core.database.read(user_id) as cursor:
-            rows = cursor.all("collections")
-        return {row["name"]: [row["chunker"], row["chunker_options"]] for row in rows}
 
     def fill(
         self, user_id: str, generation: Generation, row: DocumentRow, drafts: Sequence[ChunkDraft], version: str

@@ -14,7 +14,7 @@ import numpy as np
 from footnotes import tracing
 from footnotes.errors import FootnotesError
 from footnotes.index import Allowed, Found, Vector
-from footnotes.store.records import ChunkSpan
+from footnotes.store.records import ChunkSpan, Generation
 from footnotes.store.views import Candidates, Floats, LegCandidates, Question, Ranks, Symbols
 from footnotes.store.weights import K1, rarity
 from footnotes.types import Filter, Leg
@@ -51,10 +51,19 @@ def skipped(reason: str) -> LegResult:
 class LegsView(ABC):
     """Answers a question from two legs. The store implements their searches and scores."""
 
+    _generation: Generation | None
     waiting: int
     """The number of documents missing in the dense leg; only the lexical leg finds them."""
     waiting_words: int
     """The number of documents missing in the lexical leg."""
+
+    @property
+    def embedder(self) -> str:
+        return self._generation.embedder if self._generation else ""
+
+    @property
+    def fingerprint(self) -> str:
+        return self._generation.fingerprint if self._generation else ""
 
     @abstractmethod
     def chunk_count(self) -> int: ...

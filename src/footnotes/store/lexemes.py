@@ -67,9 +67,12 @@ def chunk_terms(text: str, **about: Unpack[ChunkContext]) -> Terms:
 
     Code also has the name of its language as a term.
     """
-    found = join_chunk_terms(text, **about)
-    body, title, section, symbols = (each.split() for each in found[:4])
-    return Terms(body, title, section, symbols, found.defines)
+    return split_terms(join_chunk_terms(text, **about))
+
+
+def split_terms(joined: JoinedTerms) -> Terms:
+    body, title, section, symbols = (each.split() for each in joined[:4])
+    return Terms(body, title, section, symbols, joined.defines)
 
 
 def join_chunk_terms(

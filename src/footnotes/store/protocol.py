@@ -18,17 +18,19 @@ from footnotes.store.generations import Generations
 from footnotes.store.jobs import Jobs
 from footnotes.store.memories import Memories
 from footnotes.store.originals import Originals
-from footnotes.store.records import Generation, Verification
+from footnotes.store.records import Generation, StoreState, Verification
 from footnotes.store.sources import Sources
 from footnotes.store.vectors import Vectors
 from footnotes.store.views import SearchView
-from footnotes.types import DenseIndex, ErrorInfo, IndexState
+from footnotes.types import ErrorInfo
 
 
 class Store(Protocol):
     """The data of many tenants, and both legs of their searches."""
 
     kind: str
+    address: str
+    """Its address without secrets."""
     folder: Path
     originals: Originals
     documents: Documents
@@ -37,11 +39,6 @@ class Store(Protocol):
     collections: Collections
     jobs: Jobs
     conversations: Conversations
-
-    @property
-    def address(self) -> str:
-        """Its address without secrets."""
-        ...
 
     def close(self) -> None: ...
 
@@ -73,8 +70,8 @@ class Store(Protocol):
 
     def users(self) -> list[str]: ...
 
-    def size(self, user_id: str) -> int:
-        """Return the approximate size of the tenant's library in bytes."""
+    def state(self, user_id: str) -> StoreState:
+        """Return what a person wants to know of a tenant's library that no other method counts."""
         ...
 
     def sources(self, user_id: str, collection: str) -> Sources:
@@ -92,6 +89,11 @@ class Store(Protocol):
         ...
 
     @property
+    def stores_terms(self) -> bool:
+        """Whether terms are saved with chunks: a caller who knows them need not have them found again."""
+        ...
+
+    @property
     def is_indexing_behind(self) -> bool:
         """Whether another process still publishes; `publish` without `behind` waits for it."""
         ...
@@ -105,14 +107,6 @@ class Store(Protocol):
     @property
     def index_failure(self) -> ErrorInfo | None:
         """Why the vector database could not be updated; the changes wait in the log."""
-        ...
-
-    def index_state(self, user_id: str) -> IndexState | None:
-        """Return the state of the vector database that serves legs; None if there is none."""
-        ...
-
-    def dense_index(self, user_id: str) -> DenseIndex | None:
-        """Return the index of the vectors, if the database builds one itself."""
         ...
 
     # ── checking and moving

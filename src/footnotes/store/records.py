@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from footnotes.types import Document, DocumentStatus, ErrorInfo, JobKind, Metadata, NearDuplicate, Part
+from footnotes.types import (
+    DenseIndex,
+    Document,
+    DocumentStatus,
+    ErrorInfo,
+    IndexState,
+    JobKind,
+    Metadata,
+    NearDuplicate,
+    Part,
+)
+
+if TYPE_CHECKING:
+    from footnotes.store.lexemes import JoinedTerms
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +49,7 @@ class Generation:
 class ChunkDraft:
     """A chunk before it is stored. `input_hash` identifies the embedded text: prefix and text.
 
+    `tokens` is 0 if nobody has counted them: whoever needs their number counts them then.
     `parts` are the spans whose vectors make the chunk's; empty if its whole text does.
     """
 
@@ -51,6 +65,20 @@ class ChunkDraft:
     input_hash: bytes
     parts: tuple[tuple[int, int], ...] = ()
     lines: tuple[int, int] | None = None
+    terms: JoinedTerms | None = None
+    """For a store that indexes terms with the chunk, if they are known already."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreState:
+    """The approximate bytes of a tenant's library, the vector database that serves legs, and the database's own index.
+
+    The indexes are None if there is none.
+    """
+
+    bytes: int
+    index: IndexState | None
+    dense_index: DenseIndex | None
 
 
 @dataclass(frozen=True, slots=True)

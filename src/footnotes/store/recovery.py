@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from footnotes.errors import Interrupted
-from footnotes.store import jobs
 from footnotes.store.database import Cursor, Database
 from footnotes.store.retry import retrying
 from footnotes.store.rows import packed_error
@@ -39,4 +38,4 @@ def settle(cursor: Cursor, holder: int) -> None:
     if cursor.run("settle_left_documents", holder=holder, error=packed_error(stopped)):
         cursor.run("bump")
     cursor.run("release_documents", holder=holder)
-    jobs.release(cursor, holder)
+    cursor.run("release_jobs", holder=holder)

@@ -10,6 +10,7 @@ from typing import Any
 from footnotes.store.database import Json, Row
 from footnotes.store.packing import unpack_headings
 from footnotes.store.records import DocumentRow, Generation, KnownSource, Signature, StoredHit
+from footnotes.text.tokens import count_tokens
 from footnotes.types import Chunk, Document, ErrorInfo, Job
 
 
@@ -97,7 +98,7 @@ def chunk_from(row: Row, text: str) -> Chunk:
         text=text,
         pages=span_from(row, "page"),
         headings=unpack_headings(row["headings"]),
-        tokens=row["tokens"],
+        tokens=row["tokens"] or count_tokens(text),
         prefix=row["prefix"],
         metadata={**origin_of(row), **json.loads(row["metadata"])},
         lines=span_from(row, "line"),

@@ -63,11 +63,11 @@ class Sources:
         The keys are the old sources; the values the new sources and file names.
         """
         with self._store.changing(self._user_id) as cursor:
-            rows = {old: documents.find_by_source(cursor, self._collection, old) for old in moves}
+            rows = documents.find_by(cursor, self._collection, "source", moves)
             for old in moves:
                 documents.drop_source(cursor, self._collection, old)
             for old, (new, filename) in moves.items():
-                if (row := rows[old]) is not None:
+                if (row := rows.get(old)) is not None:
                     documents.add_source(cursor, self._collection, new, row.pk)
                     if row.document.source == old:
                         self._rename(cursor, row, new, filename)
@@ -79,7 +79,7 @@ class Sources:
         gone = False
         with self._store.changing(self._user_id) as cursor:
             for source in sources:
-                row = documents.find_by_source(cursor, self._collection, source)
+                row = documents.find_by(cursor, self._collection, "source", [source]).get(source)
                 documents.drop_source(cursor, self._collection, source)
                 cursor.run("drop_origin", collection=self._collection, source=source)
                 if row is None:

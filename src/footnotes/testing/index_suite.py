@@ -116,7 +116,7 @@ class Mending:
         assert chunk_ids(library) == oracle.passing(None)
 
 
-# An unreachable index: what is reported during the outage, and that nothing is missing afterwards.
+# ── an unreachable index: what is reported during the outage, and that nothing is missing afterwards ──────────
 
 
 _SECONDS = 30.0
@@ -224,7 +224,7 @@ class CatchingUp:
             assert names == {f"{number}.md" for number in (*range(6), 20)}
 
 
-# Deleted documents are gone from an index too, as seen from outside.
+# ── deleted documents are gone from an index too, as seen from outside ────────────────────────────────────────
 
 
 CANARY = "zebrafinchquagga"

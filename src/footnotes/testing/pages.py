@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from footnotes.library import Library
 from footnotes.settings import Settings
-from footnotes.testing.quotes import places_of
 
 Span = tuple[int, int]
 
@@ -47,3 +48,32 @@ def page_questions(home: Path, texts: dict[str, str]) -> Iterator[PageQuestion]:
         page = line["page"] or ""
         places = tuple(tuple(places_of(texts[page], mark)) for mark in line["evidence"])
         yield PageQuestion(line["question"], line["kind"], page, places)
+
+
+# Finds quotes by a fingerprint of their words: questions about other people's texts then need no copy of these.
+
+
+_WORD = re.compile(r"\w+")
+_DIGITS = 16
+
+
+def fingerprint(quote: str) -> str:
+    """Return how many words a quote has, and their hash, without regard to case, spaces and punctuation."""
+    words = _WORD.findall(quote.lower())
+    return f"{len(words)}:{_hash(words)}"
+
+
+def places_of(text: str, mark: str) -> list[tuple[int, int]]:
+    """Return every place of a text whose words have a fingerprint."""
+    count, wanted = int(mark.partition(":")[0]), mark.partition(":")[2]
+    found = list(_WORD.finditer(text))
+    words = [word[0].lower() for word in found]
+    return [
+        (found[at].start(), found[at + count - 1].end())
+        for at in range(len(words) - count + 1 if count else 0)
+        if _hash(words[at : at + count]) == wanted
+    ]
+
+
+def _hash(words: Sequence[str]) -> str:
+    return hashlib.sha256(" ".join(words).encode()).hexdigest()[:_DIGITS]

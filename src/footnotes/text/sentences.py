@@ -18,6 +18,8 @@ _CANDIDATE = re.compile(
     r"|(?P<line>\n)\s*+"
 )
 _LIST_ITEM = re.compile(r"[ \t]*(?:[-*+•‣◦▪·–—]|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,4})[.)]|#{1,6}|\|)[ \t]")
+_ROLE = re.compile(r"(?::[a-z][\w:+.-]{0,40}:|\{[a-z][\w:+.-]{0,40}\})`[^`\n]+`(?!`)")
+"""Matches a name as reStructuredText and MyST mark it: `:meth:`open``, `{option}`--all``."""
 _NEXT_WORD = re.compile(r"[\"'“‘«‹„¿¡(\[{*_]{0,8}(\w{0,24})")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]\Z")
 
@@ -73,9 +75,23 @@ def _line_ends(text: str, line_start: int, newline: int, following: int) -> bool
         return True
     if text[following].islower():
         return False
+    if _goes_on_with_role(text, line_start, newline, following):
+        return False
     if text[line_start:newline].rstrip()[-1:] in (",", ";", "-", "–", "("):
         return False
     return newline - line_start < _WRAPPED_LINE
+
+
+def _goes_on_with_role(text: str, line_start: int, newline: int, following: int) -> bool:
+    """Return whether prose goes on with a line that begins with a role. Titles, terms and lists of roles do not."""
+    if not _ROLE.match(text, following):
+        return False
+    begin = text.rfind("\n", 0, newline) + 1
+    whole = text[begin:newline]
+    margin = len(whole) - len(whole.lstrip())
+    is_term = following - text.rfind("\n", 0, following) - 1 > margin and not _LIST_ITEM.match(whole)
+    line = text[line_start:newline].strip()
+    return line[-1:].isalnum() and not line.startswith("#") and not _ROLE.match(line) and not is_term
 
 
 def _stop_ends(text: str, match: re.Match[str], line_start: int) -> bool:

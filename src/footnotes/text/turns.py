@@ -30,6 +30,8 @@ _ABOVE = re.compile(
 _BEHIND = re.compile(rf"^[ \t]*[\[(](?P<when>{_WHEN})[\])][ \t]+{_NAMED}[ \t]*$", re.MULTILINE)
 _NOTICE = re.compile(rf"^[ \t]*{_STAMP}[ \t]+[-–][ \t]+(?=[^:\n]*$)", re.MULTILINE)
 """Matches a line written by the program itself: somebody joins, a name is changed."""
+_MARKS_OF_HEADS = re.compile(r"[\d:>]")
+"""No head is without a time, or a colon or an angle after a name."""
 _DATED = re.compile(_DAY)
 _LABELS = frozenset(
     "answer caution default example hint important info note q question result see summary tip todo type warning a".split()
@@ -67,6 +69,8 @@ def heads_in(text: str) -> tuple[Head, ...]:
 
 def is_chat_line(line: str) -> bool:
     """Return whether a line begins a message with its time, or one of an assistant or its user."""
+    if _MARKS_OF_HEADS.search(line) is None:  # most lines, and looking for heads takes longer
+        return False
     return any(head.when or _role(head.name) for head in heads_in(line.strip()))
 
 

@@ -113,7 +113,7 @@ def test_without_a_grammar_regular_expressions_find_what_they_can(monkeypatch: p
     def missing(language: str) -> None:
         raise MissingExtra(f"no grammar of {language}")
 
-    monkeypatch.setattr("footnotes.analyse.tree.parser_of", missing)
+    monkeypatch.setattr("footnotes.analyse.outline.parser_of", missing)
     found = analyse(TOKENS, "python")
     assert not found.exact and found.missing is not None
     assert {"TokenError", "TokenService.refresh", "validate_token"} <= {each.name for each in found.outline.symbols}

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from footnotes.answer.candidates import Candidate
-from footnotes.answer.compose import as_written, nearest_passages, written
-from footnotes.answer.extend import extended, rendered
+from footnotes.answer.compose import as_written, compose_answer, nearest_passages
+from footnotes.answer.extend import extend_candidate, format_text
 from footnotes.answer.extractive import Extract, extract
 from footnotes.answer.passages import passages_of
 from footnotes.answer.plain import plain_text
@@ -38,8 +38,8 @@ It costs nothing."""
 
 
 def test_a_quote_that_begins_inside_code_is_code() -> None:
-    assert rendered("$ docker run -d image\n```") == "```\n$ docker run -d image\n```"
-    assert rendered("Run this:\n```\nmake\n```") == "Run this:\n```\nmake\n```"
+    assert format_text("$ docker run -d image\n```") == "```\n$ docker run -d image\n```"
+    assert format_text("Run this:\n```\nmake\n```") == "Run this:\n```\nmake\n```"
 
 
 def candidate(sentence: str, page: str = PAGE) -> Candidate:
@@ -49,14 +49,14 @@ def candidate(sentence: str, page: str = PAGE) -> Candidate:
 
 
 def test_an_introduction_comes_with_its_list() -> None:
-    whole = extended(candidate("The tool reads these formats:"), "plain")
+    whole = extend_candidate(candidate("The tool reads these formats:"), "plain")
     assert PAGE[whole.start : whole.end] == whole.text
-    assert rendered(whole.text) == "The tool reads these formats:\n- PDF, page by page\n- Markdown\n- HTML"
+    assert format_text(whole.text) == "The tool reads these formats:\n- PDF, page by page\n- Markdown\n- HTML"
 
 
 def test_an_introduction_comes_with_its_code_which_stays_code() -> None:
-    whole = extended(candidate("To install the **tool**, run this command:"), "howto")
-    assert rendered(whole.text) == "To install the tool, run this command:\n```console\npip install tool\n```"
+    whole = extend_candidate(candidate("To install the **tool**, run this command:"), "howto")
+    assert format_text(whole.text) == "To install the tool, run this command:\n```console\npip install tool\n```"
 
 
 @pytest.mark.parametrize(
@@ -65,26 +65,26 @@ def test_an_introduction_comes_with_its_code_which_stays_code() -> None:
 )
 def test_the_code_of_restructuredtext_comes_with_its_introduction(marks: str) -> None:
     page = f"{marks}\n   tool init\n\n     --all\n\nThen go on.\n"
-    whole = extended(candidate(page[: page.index("\n")], page), "howto")
-    assert rendered(whole.text) == "To begin, run:\n```\ntool init\n\n  --all\n```"
+    whole = extend_candidate(candidate(page[: page.index("\n")], page), "howto")
+    assert format_text(whole.text) == "To begin, run:\n```\ntool init\n\n  --all\n```"
 
 
 @pytest.mark.parametrize(("form", "steps"), [("howto", 3), ("list", 3), ("plain", 1)])
 def test_a_step_comes_with_all_steps_in_order_where_they_are_asked_for(form: Form, steps: int) -> None:
-    whole = extended(candidate("Fill in the water."), form)
-    assert [line for line in rendered(whole.text).splitlines() if line][-1].endswith(("button.", "water."))
-    assert rendered(whole.text).count(".") - sum(char.isdigit() for char in rendered(whole.text)) == steps
+    whole = extend_candidate(candidate("Fill in the water."), form)
+    assert [line for line in format_text(whole.text).splitlines() if line][-1].endswith(("button.", "water."))
+    assert format_text(whole.text).count(".") - sum(char.isdigit() for char in format_text(whole.text)) == steps
 
 
 def test_a_sentence_alone_stays_alone() -> None:
-    assert extended(candidate("It costs nothing."), "howto").text == "It costs nothing."
+    assert extend_candidate(candidate("It costs nothing."), "howto").text == "It costs nothing."
 
 
 def test_what_is_cut_off_is_read_from_the_document() -> None:
     page = PAGE[: PAGE.index("- *Markdown*")]
     cut = candidate("The tool reads these formats:", page)
-    assert "HTML" not in extended(cut, "list").text
-    assert extended(cut, "list", lambda _, start, end: PAGE[start:end]).text.endswith("- HTML")
+    assert "HTML" not in extend_candidate(cut, "list").text
+    assert extend_candidate(cut, "list", lambda _, start, end: PAGE[start:end]).text.endswith("- HTML")
 
 
 @pytest.mark.parametrize(
@@ -99,6 +99,10 @@ def test_what_is_cut_off_is_read_from_the_document() -> None:
             "See the settings and move; `beet move`, a key, re.",
         ),
         ("Use :samp:`git checkout <branch>` at host:port:`80`.", "Use `git checkout <branch>` at host:port:`80`."),
+        (
+            "The {meth}`~beets.ui.main` of {ref}`the guide <guide>`, {option}`--all`, {code}`<a>` and :class:`.Item`.",
+            "The beets.ui.main of the guide, `--all`, `<a>` and Item.",
+        ),
         ("`__init__`, `**kwargs`, `a[i][j]` and `<b>`", "`__init__`, `**kwargs`, `a[i][j]` and `<b>`"),
         ("**Call `x` now**: names with AIRFLOW_ are read", "Call `x` now: names with AIRFLOW_ are read"),
         ("`one` and `two` under_score_ `three`", "`one` and `two` under_score_ `three`"),
@@ -136,7 +140,7 @@ def test_a_reason_and_a_definition_are_kinds() -> None:
 def test_the_likeliest_sentence_stands_first() -> None:
     text = "The pool has a slide. Guests like the hotel. The pool of the hotel opens at nine."
     found = extract("When does the pool of the hotel open?", [make_hit(text)])
-    assert written(found)[0].startswith("The pool of the hotel opens at nine.")
+    assert compose_answer(found)[0].startswith("The pool of the hotel opens at nine.")
 
 
 def test_passages_stand_under_their_place_with_an_exact_footnote() -> None:
@@ -160,7 +164,7 @@ def test_a_sentence_that_points_at_its_heading_names_it_in_brackets_outside_the_
     said = "It was built in 1969."
     start = page.index(said)
     one = Candidate(passage, start, start + len(said), said, frozenset(said.split()), 1, 1, 1, 1, 1, 1, 1)
-    text, (citation,) = written(Extract(((one, 0.9),), 0.9))
+    text, (citation,) = compose_answer(Extract(((one, 0.9),), 0.9))
     assert text == "[The harp] It was built in 1969."
     assert citation.quote == said
     assert text[slice(*citation.answer_span)] == said
@@ -168,20 +172,20 @@ def test_a_sentence_that_points_at_its_heading_names_it_in_brackets_outside_the_
 
 def test_an_item_comes_whole() -> None:
     page = "Arguments:\n\n* `origins` - A list.\n* `max_age` - Sets a maximum time. Defaults to `600`.\n"
-    whole = extended(candidate("`max_age` - Sets a maximum time.", page), "plain")
+    whole = extend_candidate(candidate("`max_age` - Sets a maximum time.", page), "plain")
     assert whole.text == "`max_age` - Sets a maximum time. Defaults to `600`."
     assert page[whole.start : whole.end] == whole.text
 
 
 def test_what_is_called_something_comes_with_the_sentence_that_says_what_it_is() -> None:
     page = "One program takes the encrypted requests and sends them on in plain text.\n\nThis server is called a proxy."
-    whole = extended(candidate("This server is called a proxy.", page), "plain")
+    whole = extend_candidate(candidate("This server is called a proxy.", page), "plain")
     assert whole.text == page
 
 
 def test_labels_of_a_list_are_no_speakers() -> None:
     page = "* **Fast**: Very quick.\n* **Easy**: Made to be easy. It needs no manual.\n* **Short**: Few lines."
-    text, _ = written(Extract(((candidate("It needs no manual.", page), 0.9),), 0.9))
+    text, _ = compose_answer(Extract(((candidate("It needs no manual.", page), 0.9),), 0.9))
     assert "Easy: It" not in text
 
 
@@ -202,29 +206,29 @@ Some of the concepts are:
 
 def test_a_list_that_is_introduced_below_comes_with_the_sentence_that_names_it() -> None:
     said = "There are several concepts that you should care about."
-    whole = extended(candidate(said, CONCEPTS), "list")
+    whole = extend_candidate(candidate(said, CONCEPTS), "list")
     assert whole.text.endswith("* Restarts")
-    assert extended(candidate(said, CONCEPTS), "plain").text == said
+    assert extend_candidate(candidate(said, CONCEPTS), "plain").text == said
 
 
 def test_a_list_that_says_the_same_again_is_left_out() -> None:
     page = "Concepts are:\n\n* Security\n* Restarts\n\nOnce more, the concepts are:\n\n* Security\n* Restarts\n"
     first, again = candidate("Concepts are:", page), candidate("Once more, the concepts are:", page)
-    text, citations = written(Extract(((first, 0.9), (again, 0.8)), 0.9), "list")
+    text, citations = compose_answer(Extract(((first, 0.9), (again, 0.8)), 0.9), "list")
     assert len(citations) == 1 and text.count("Security") == 1
 
 
 def test_an_introduction_that_points_back_comes_with_what_it_points_at() -> None:
     page = "Tasks can run after the response. This is useful.\n\nThis includes, for example:\n\n* Sending a letter.\n"
-    whole = extended(candidate("This includes, for example:", page), "plain")
-    assert extended(candidate("Sending a letter.", page), "howto").text == whole.text
+    whole = extend_candidate(candidate("This includes, for example:", page), "plain")
+    assert extend_candidate(candidate("Sending a letter.", page), "howto").text == whole.text
     assert whole.text.startswith("Tasks can run") and whole.text.endswith("* Sending a letter.")
     assert page[whole.start : whole.end] == whole.text
 
 
 def test_a_colon_that_leads_nowhere_is_a_full_stop_in_the_answer_and_stays_in_the_quote() -> None:
     page = "Set the default to `None`:\n\n{* code.py *}\n"
-    text, (citation,) = written(Extract(((candidate("Set the default to `None`:", page), 0.9),), 0.9))
+    text, (citation,) = compose_answer(Extract(((candidate("Set the default to `None`:", page), 0.9),), 0.9))
     assert text == "Set the default to `None`."
     assert citation.quote == "Set the default to `None`:"
 
@@ -242,14 +246,14 @@ You may see more below.
 
 
 def test_paragraphs_that_each_say_what_to_do_come_together_where_steps_are_asked_for() -> None:
-    whole = extended(candidate("Write simple `assert` statements.", STEPS), "howto")
+    whole = extend_candidate(candidate("Write simple `assert` statements.", STEPS), "howto")
     assert whole.text == STEPS[STEPS.index("Import") : STEPS.index("\n\nYou may")]
-    assert rendered(whole.text).splitlines() == [
+    assert format_text(whole.text).splitlines() == [
         "Import `Client`.",
         "Create a `Client` with your app.",
         "Write simple `assert` statements.",
     ]
-    assert extended(candidate("Write simple `assert` statements.", STEPS), "plain").text.startswith("Write")
+    assert extend_candidate(candidate("Write simple `assert` statements.", STEPS), "plain").text.startswith("Write")
 
 
 @pytest.mark.parametrize(
@@ -264,23 +268,25 @@ def test_words_in_angle_brackets_are_no_tags(raw: str, plain: str) -> None:
 
 
 def test_an_item_that_begins_with_signs_keeps_them() -> None:
-    assert rendered("- --list, which lists\n1. -n: nothing\n* *one*") == "- --list, which lists\n1. -n: nothing\n- one"
+    assert (
+        format_text("- --list, which lists\n1. -n: nothing\n* *one*") == "- --list, which lists\n1. -n: nothing\n- one"
+    )
 
 
 def test_a_definition_comes_with_what_follows_it_in_its_paragraph() -> None:
     page = "A lamp is a tool. It gives light. It needs oil.\n\nLamps are cheap here."
     extracted = Extract(((candidate("A lamp is a tool.", page), 0.9),), 0.9, whole=True)
-    text, citations = written(extracted)
+    text, citations = compose_answer(extracted)
     assert text == "A lamp is a tool. It gives light. It needs oil."
     assert page[citations[0].start : citations[0].end] == citations[0].quote
-    assert written(Extract(extracted.sentences, 0.9))[0] == "A lamp is a tool."
+    assert compose_answer(Extract(extracted.sentences, 0.9))[0] == "A lamp is a tool."
 
 
 def test_a_list_below_the_next_heading_is_not_what_a_sentence_introduces() -> None:
     page = "Lamps have several modes.\n\n2.1. Lids\n\nThe lids are:\n\n- red\n- blue"
-    assert extended(candidate("Lamps have several modes.", page), "list").text == "Lamps have several modes."
+    assert extend_candidate(candidate("Lamps have several modes.", page), "list").text == "Lamps have several modes."
     page = page.replace("2.1. Lids\n\n", "")
-    assert extended(candidate("Lamps have several modes.", page), "list").text.endswith("- blue")
+    assert extend_candidate(candidate("Lamps have several modes.", page), "list").text.endswith("- blue")
 
 
 def test_code_and_titles_do_not_answer() -> None:
@@ -291,18 +297,18 @@ def test_code_and_titles_do_not_answer() -> None:
 
 
 def test_two_empty_lines_after_colons_are_no_code() -> None:
-    assert rendered("Names::\n\n\nThe next paragraph.") == "Names::\nThe next paragraph."
-    assert rendered("Names::\n\n\n    code\n") == "Names:\n```\ncode\n```"
+    assert format_text("Names::\n\n\nThe next paragraph.") == "Names::\nThe next paragraph."
+    assert format_text("Names::\n\n\n    code\n") == "Names:\n```\ncode\n```"
 
 
 def test_a_note_is_no_code() -> None:
-    assert "```" not in rendered(".. note::\n\n    The tool is free.\n")
+    assert "```" not in format_text(".. note::\n\n    The tool is free.\n")
 
 
 def test_two_colons_are_left_out_where_their_code_is() -> None:
     assert as_written("Install the tool with pip::") == "Install the tool with pip."
     assert as_written("It makes small pictures. ::") == "It makes small pictures."
-    assert rendered("It makes small pictures. ::\n\n    code\n") == "It makes small pictures.\n```\ncode\n```"
+    assert format_text("It makes small pictures. ::\n\n    code\n") == "It makes small pictures.\n```\ncode\n```"
 
 
 @pytest.mark.parametrize("pad", range(0, 60, 6))
@@ -315,7 +321,7 @@ def test_what_is_read_around_a_sentence_begins_with_a_whole_line(pad: int) -> No
     said = "Step 55 is made with this command:"
     at = page.index(said)
     one = Candidate(passage, at, at + len(said), said, frozenset(said.split()), 1, 1, 1, 1, 1, 1, 1)
-    whole = extended(one, "howto", lambda _, begin, end: page[begin:end])
+    whole = extend_candidate(one, "howto", lambda _, begin, end: page[begin:end])
     assert whole.start < start and page[whole.start - 1] == "\n"
 
 
@@ -325,9 +331,9 @@ def test_a_quote_that_goes_on_after_its_passage_knows_its_last_line() -> None:
     said = "The modes are:"
     one = Candidate(passage, 0, len(said), said, frozenset(said.split()), 1, 1, 1, 1, 1, 1, 1)
     extracted = Extract(((one, 0.9),), 0.9, whole=True)
-    _, (citation,) = written(extracted, "list", lambda _, begin, end: page[begin:end])
+    _, (citation,) = compose_answer(extracted, "list", lambda _, begin, end: page[begin:end])
     assert citation.quote == page.rstrip() and citation.lines == (1, 5)
 
 
 def test_code_between_tildes_stays_as_it_is() -> None:
-    assert rendered("~~~haskell\nfoo ::\n\n    Int\n~~~") == "~~~haskell\nfoo ::\n\n    Int\n~~~"
+    assert format_text("~~~haskell\nfoo ::\n\n    Int\n~~~") == "~~~haskell\nfoo ::\n\n    Int\n~~~"

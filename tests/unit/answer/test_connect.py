@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from footnotes.answer.models import connect
-from footnotes.testing.provider import ScriptedProvider, says
+from provider import ScriptedProvider, says
 
 KEY = "sk-quaggafish-0123456789"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from footnotes.answer import Answerer, extractive
 from footnotes.answer.candidates import Candidate, candidates_of
-from footnotes.answer.compose import as_written, written
+from footnotes.answer.compose import as_written, compose_answer
 from footnotes.answer.extractive import ABSTENTION, extract, heard
 from footnotes.answer.passages import passages_of
 from footnotes.answer.questions import names_kind
@@ -24,6 +25,7 @@ from footnotes.settings import Settings
 from footnotes.testing.hits import make_hit
 from footnotes.text.analysis import analyze
 from footnotes.types import Answer, Hit, Leg, Role
+from libraries import quick_library
 
 HANDBOOK = """# Employment
 
@@ -130,10 +132,58 @@ def test_a_sentence_that_goes_on_comes_with_the_one_before() -> None:
     assert "Make a response object with your data. Then set the cookies" in answer.answer
 
 
+def test_a_sentence_that_ends_in_if_not_comes_with_the_one_before() -> None:
+    page = "Make sure that the region of the translator is set to Global. You will get 401 unauthorized errors if not."
+    answer = ask("Why does the translator give 401 unauthorized errors?", make_hit(page))
+    assert answer.answer.startswith("Make sure that the region")
+    whole = "The workshop sends it. An estimate is free when the repair is ordered, and costs 9 euros otherwise."
+    answer = ask("What does an estimate cost?", make_hit(whole))
+    assert answer.answer.startswith("An estimate is free")
+
+
+def test_the_next_steps_follow_a_step_further_than_other_sentences() -> None:
+    first = "To submit fingerprints of your songs, get a key from the service. "
+    key = "The service asks for a name and an address, and it shows a short string of letters and digits at the end. "
+    more = "That string does not change as long as nobody asks for another one in the settings of the account there. "
+    more += "It can be given to as many programs as are wanted, and it may be written down on paper and kept at home. "
+    last = "Then, add the key to the configuration as the value of `apikey`. Finally, run `beet submit`."
+    answer = ask("How do I submit fingerprints of my songs?", make_hit(first + key + more + last))
+    assert "run `beet submit`" in answer.answer
+    other = "The moon is a rock without water that goes around our earth once in some four weeks of the year again. "
+    assert "moon" not in ask("How do I submit fingerprints of my songs?", make_hit(first + key + more + other)).answer
+
+
 def test_what_goes_on_from_a_sentence_that_is_given_is_given_too() -> None:
     page = "It is possible to upload several files at once. To do that, declare a list of files to upload."
     answer = ask("How do I upload several files at once?", make_hit(page))
     assert "declare a list of files" in answer.answer and answer.answer.count("It is possible") == 1
+
+
+def test_code_alone_under_its_heading_answers() -> None:
+    page = """# Workers
+
+A worker takes jobs from the queue. It writes a log of every job.
+
+## Restart a worker
+
+```bash
+tool worker restart --all
+```
+
+## Logs
+
+The log has a line for each job that a worker took.
+"""
+    answer = ask("How do I restart a worker?", make_hit(page))
+    assert answer.kind == "answer" and "tool worker restart --all" in answer.citations[0].quote
+    assert answer.answer.startswith("Restart a worker\n```bash\ntool worker restart --all\n```")
+
+
+def test_a_comment_at_the_end_of_code_is_no_heading() -> None:
+    page = (
+        "Write the settings:\n\n```python\nworkers = 4\n# restart a worker\n```\n\nThe log has a line for each job.\n"
+    )
+    assert not ask("How do I restart a worker?", make_hit(page)).answer.startswith("restart a worker")
 
 
 def test_a_name_alone_is_answered_by_what_opens_its_section() -> None:
@@ -244,7 +294,7 @@ def test_other_languages() -> None:
 def test_any_text_gives_exact_footnotes_or_an_abstention(text: str, question: str) -> None:
     answer = ask(question, make_hit(text))
     assert answer.abstained == (answer.kind != "answer") and (answer.kind == "nothing") == (not answer.citations)
-    assert written(extract(question, [make_hit(text)]))[0]
+    assert compose_answer(extract(question, [make_hit(text)]))[0]
 
 
 LEAVE = """| occasion | paid days | who approves |
@@ -596,3 +646,17 @@ def test_what_one_says_of_oneself_does_not_answer_what_is_asked_of_another(quest
     assert told.abstained or not any(each.quote.startswith("I ") for each in told.citations)
     told = Answerer(settings).answer(question.replace("Milo", "Carla"), [hit], legs={}, degraded=False)
     assert told.citations[0].quote.startswith("I ")
+
+
+def test_a_title_above_its_line_is_no_sentence(tmp_path: Path) -> None:
+    text = (
+        "Guide\n=====\n\nReload the proxy\n----------------\n\n.. code-block:: sh\n\n   proxyctl reload\n\n"
+        "Limits of the proxy\n-------------------\n\nThe proxy takes forty requests at once\n=====\n"
+    )
+    with quick_library(tmp_path) as library:
+        library.add_text(text, filename="guide.rst")
+        for question in ("How do I reload the proxy?", "reload proxy", "limits of the proxy"):
+            quotes = [citation.quote for citation in library.ask(question).citations]
+            assert not [quote for quote in quotes if "Reload the proxy" in quote or "Limits of" in quote], quotes
+        # A short line below a long one marks no title.
+        assert "forty requests" in library.ask("How many requests does the proxy take at once?").answer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from footnotes.answer.markers import without_markers
+from footnotes.answer.citations import without_markers
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from footnotes.answer.context import build_context
-from footnotes.answer.prompt import answer_messages, escaped, filled, load_template
+from footnotes.answer.prompt import answer_messages, escape, fill, load_template
 from footnotes.errors import ConfigError
 from footnotes.testing.hits import make_hit
 
@@ -59,7 +59,7 @@ def test_a_template_that_cannot_work_is_refused(tmp_path: Path, text: str) -> No
 
 
 def test_what_is_filled_in_is_never_filled_in_again() -> None:
-    assert filled("{{a}} {{b}}", {"a": "{{b}}", "b": "x"}) == "{{b}} x"
+    assert fill("{{a}} {{b}}", {"a": "{{b}}", "b": "x"}) == "{{b}} x"
     _, user = messages(load_template(), question="{{context}} {{abstention}}")
     assert user.endswith("Question: {{context}} {{abstention}}")
 
@@ -74,4 +74,4 @@ def test_the_boundary_differs_with_the_text_so_that_no_text_can_hold_it() -> Non
 
 def test_ordinary_text_is_not_changed_by_escaping() -> None:
     text = "if a < b and [x] | y: <b>bold</b> 家族 👨‍👩‍👧 naïve"
-    assert escaped(text, "abc123") == text
+    assert escape(text, "abc123") == text

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from footnotes.answer.denial import yes_or_no
 from footnotes.answer.forms import guess_kind
 from footnotes.answer.questions import defines_at_once, form_of, names_kind, subject_of, without_pointers
 from footnotes.answer.reader import Reader
-from footnotes.answer.yesno import answered_by
 
 
 @pytest.mark.parametrize(
@@ -82,9 +82,9 @@ def test_a_sentence_must_name_something_the_question_did_not(
     ],
 )
 def test_yes_is_said_only_where_sentence_and_verifier_say_it(question: str, sentence: str, opening: str) -> None:
-    found = answered_by(question, sentence, Reader())
+    found = yes_or_no(question, sentence, Reader())
     assert found == opening or (opening == "" and found == "No: ")
-    assert answered_by(question, sentence, None) == ""
+    assert yes_or_no(question, sentence, None) == ""
 
 
 @pytest.mark.parametrize(

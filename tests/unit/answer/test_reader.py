@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 import pytest
 
 from footnotes.answer import Answerer, reader
 from footnotes.answer.align import Aligner
 from footnotes.answer.citations import cite
-from footnotes.answer.encode import END, MARK, START, encode_claim, encode_window
+from footnotes.answer.encode import END, MARK, START, Encoded, encode_claim, encode_window
 from footnotes.answer.passages import passages_of
-from footnotes.answer.reader import Reader, Verdict, Window
+from footnotes.answer.reader import Logits, Reader, Verdict, Window
 from footnotes.errors import ModelDamaged
 from footnotes.settings import Settings
 from footnotes.testing.hits import make_hit
@@ -89,6 +92,39 @@ def test_another_file_is_not_loaded_and_the_answer_says_so(monkeypatch: pytest.M
     assert answer.answer.startswith("The notice period is three months.")
     without = Answerer(Settings(reader=False)).answer("How long is the notice period?", hits, legs=legs, degraded=False)
     assert not without.degraded and "reader" not in without.legs
+
+
+def test_the_second_chooser_is_loaded_with_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(reader.SHA256, reader.SECOND, "0" * 64)
+    with pytest.raises(ModelDamaged):
+        Reader().load("chooser")
+    Reader().load("verifier")
+
+
+class Recording(Reader):
+    """Keeps what each model was given, and what it returned."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runs: dict[str, list[tuple[Encoded, Logits]]] = {}
+
+    def _run(self, name: str, encoded: Sequence[Encoded]) -> list[Logits]:
+        found = super()._run(name, encoded)
+        self.runs[name] = [(each, logits.copy()) for each, logits in zip(encoded, found, strict=True)]
+        return found
+
+
+def test_the_likeliest_windows_are_read_twice_and_their_log_odds_averaged() -> None:
+    recording = Recording()
+    other = Window("Lunch", ("Lunch costs four euros.", "It is served at noon."))
+    choices = recording.choose("Who designed the bridge?", [other, BRIDGE, other, other, other])
+    first, second = recording.runs["chooser"], recording.runs[reader.SECOND]
+    assert len(first) == 5 and len(second) == reader.READ_TWICE
+    assert second[0][0] == first[1][0]  # the window on the bridge is the likeliest
+    mean = (first[1][1] + second[0][1])[0, 0] / 2
+    assert choices[1].passage == pytest.approx(1 / (1 + float(np.exp(-mean))), abs=1e-6)
+    alone = first[4][1][0, 0]
+    assert choices[4].passage == pytest.approx(1 / (1 + float(np.exp(-alone))), abs=1e-6)
 
 
 class Doubting(Reader):

@@ -9,12 +9,12 @@ import pytest
 
 from footnotes.answer.passages import passages_of
 from footnotes.answer.tables.ask import ask_table
-from footnotes.answer.tables.formula import computed
+from footnotes.answer.tables.formula import compute_formula
 from footnotes.answer.tables.found import best_answer
 from footnotes.answer.tables.grid import Table, tables_in
 from footnotes.answer.tables.records import ask_records
 from footnotes.answer.tables.values import scale_in, value_of, years_in
-from footnotes.answer.tables.write import written_table
+from footnotes.answer.tables.write import write_table
 from footnotes.library import Library
 from footnotes.settings import Settings
 from footnotes.testing.hits import make_hit
@@ -248,7 +248,7 @@ def test_a_formula_is_computed_and_written_with_its_cells(formula: str, text: st
     table = table_of(
         "Flows | 2018 | 2017 | 2016\nNothing | | |\nPurchases | (1,577) | (1,373) | (1,420)\nProceeds | 262 | 49 | 58"
     )
-    answer = computed(formula, table)
+    answer = compute_formula(formula, table)
     assert answer is not None and answer.text == (text,) and answer.formula.startswith(written)
 
 
@@ -259,7 +259,7 @@ def test_what_is_no_formula_over_figures_is_not_computed(formula: str) -> None:
     table = table_of(
         "Flows | 2018 | 2017 | 2016\nNothing | | |\nPurchases | (1,577) | (1,373) | (1,420)\nProceeds | 262 | 49 | 58"
     )
-    assert computed(formula, table) is None
+    assert compute_formula(formula, table) is None
 
 
 QUARTER = """Products and Services Performance (dollars in millions):
@@ -330,7 +330,7 @@ def test_shares_of_a_hundred_and_amounts_per_share_are_not_in_millions() -> None
         ("What were diluted earnings per share in 2023?", "1.26\n"),
     ):
         answer = ask_table(question, table)
-        assert answer is not None and f": {said}" in written_table(answer, passage)[0]
+        assert answer is not None and f": {said}" in write_table(answer, passage)[0]
 
 
 def test_a_figure_of_no_period_is_no_sure_answer_on_a_quarter() -> None:

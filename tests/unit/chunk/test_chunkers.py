@@ -6,9 +6,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from footnotes.chunk import Chunker
+from footnotes.chunk import Chunker, make_chunker
 from footnotes.chunk.assemble import assemble, context_prefix
-from footnotes.chunk.make import make_chunker
 from footnotes.chunk.rules import RulesChunker
 from footnotes.chunk.section import SectionChunker
 from footnotes.chunk.semantic import SemanticChunker

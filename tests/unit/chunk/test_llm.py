@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from footnotes.chunk import make_chunker
 from footnotes.chunk.llm import LlmChunker, checked_starts
-from footnotes.chunk.make import make_chunker
 from footnotes.errors import OptionError, ProviderUnavailable
 from footnotes.testing.embedder import HashingEmbedder
 from footnotes.types import Part, Piece

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import provider as fake
 from footnotes.library import Library
 from footnotes.settings import Settings
-from footnotes.testing import provider as fake
 from footnotes.testing.embedder import HashingEmbedder
-from footnotes.testing.provider import ScriptedProvider
 from postgres import PostgresServer
+from provider import ScriptedProvider
 
 TEXT = "Cats purr. Cats sleep a lot. Boats float. Boats have sails. Bread is baked. Bread needs flour.\n"
 

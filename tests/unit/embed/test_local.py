@@ -12,8 +12,7 @@ import pytest
 
 from footnotes.embed import fast, files
 from footnotes.embed.background import measured_background
-from footnotes.embed.local import LocalEmbedder
-from footnotes.embed.python_text import is_python
+from footnotes.embed.local import LocalEmbedder, is_python
 from footnotes.errors import EmbedderUnavailable, ModelDamaged
 
 

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from footnotes.errors import GoldenError
-from footnotes.evaluate.files import load_run, save_run
 from footnotes.evaluate.golden import Question
-from footnotes.evaluate.run import Options, evaluate
+from footnotes.evaluate.run import Options, evaluate, load_run, save_run
 from footnotes.library import Library
 from golden_sample import QUESTIONS
 

@@ -6,7 +6,7 @@ from statistics import fmean
 import numpy as np
 import pytest
 
-from footnotes.embed.adapter import learn_matrix, load_adapter
+from footnotes.embed.embedders import learn_matrix, load_adapter
 from footnotes.errors import ConfigError, GoldenError
 from footnotes.evaluate.golden import Question
 from footnotes.evaluate.run import evaluate

@@ -116,7 +116,7 @@ def test_every_way_of_filtering_gives_the_same(
     keys = np.array([key for key in range(1, 901) if (key % 3 == 1 and 100 < key <= 500) or key == 1_000])
     decades = tuple(f"document:{number}" for number in range(11, 51))
     facets = (("third:1", "never"), decades) if way == "facets" else ()
-    monkeypatch.setattr("footnotes.index.chroma.filters.MOST_TERMS", 50)
+    monkeypatch.setattr("footnotes.index.chroma.metadata.MOST_TERMS", 50)
     for query in vectors(8, seed=5):
         found = index.search(query, 12, Allowed(keys, facets))
         assert found.keys == exact(rows, query, keys[:-1], 12)
@@ -159,7 +159,7 @@ def test_chunks_that_have_a_facet(index: ChromaIndex) -> None:
 
 @pytest.mark.parametrize("most", [40, 7])
 def test_a_filter_without_a_list_of_keys(index: ChromaIndex, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("footnotes.index.chroma.filters.MOST_TERMS", most)
+    monkeypatch.setattr("footnotes.index.chroma.metadata.MOST_TERMS", most)
     rows = vectors(400)
     index.apply(changes(rows), position=1)
     nothing = np.zeros(0, dtype=np.int64)

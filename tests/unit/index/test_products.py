@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from footnotes.index.products import ROWS_AT_ONCE, row_products
+from footnotes.index.dense_view import ROWS_AT_ONCE, row_products
 
 
 @pytest.mark.parametrize("rows", [0, 1, ROWS_AT_ONCE, ROWS_AT_ONCE + 1, 3 * ROWS_AT_ONCE + 7])

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from footnotes.library import Library
-from footnotes.testing.provider import Asked, ScriptedProvider, replies, status
 from libraries import HANDBOOK, quick_library
+from provider import Asked, ScriptedProvider, replies, status
 
 
 def about(asked: Asked) -> str:

@@ -12,11 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from footnotes.ingest.importing import importer
-from footnotes.ingest.importing.fields import filename_of, group_of, headings_of, order_of
+from footnotes.ingest.importing.fields import filename_of, group_of, headings_of, order_of, text_and_metadata
 from footnotes.ingest.importing.importer import BETWEEN, GroupedPart, Outline, group_records, outline_records
 from footnotes.ingest.importing.records import SourceRecord
 from footnotes.ingest.importing.spool import NewRecord, Spool, SpooledDocument
-from footnotes.ingest.importing.texts import text_and_metadata
 from footnotes.text.tokens import count_tokens
 
 Made = list[tuple[SpooledDocument, Outline, list[GroupedPart]]]

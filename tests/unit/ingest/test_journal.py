@@ -18,7 +18,7 @@ from footnotes.cli import main
 from footnotes.cli.progress import ProgressLine
 from footnotes.embed import Matrix
 from footnotes.errors import DimensionMismatch, FootnotesError, ProviderUnavailable, ReindexRefused
-from footnotes.evaluate.gate import golden_gate
+from footnotes.evaluate.report import golden_gate
 from footnotes.ingest.journal import unfinished_runs
 from footnotes.ingest.work import Progress
 from footnotes.library import Library
@@ -184,6 +184,23 @@ def test_a_stall_is_said_with_its_stage(monkeypatch: pytest.MonkeyPatch) -> None
         while "no progress in embedding" not in stream.getvalue():
             assert time.monotonic() < deadline
             time.sleep(0.05)
+
+
+def test_the_time_left_after_the_last_file_is_that_of_the_chunks_to_embed(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(progress_module.time, "monotonic", lambda: now)
+    stream = io.StringIO()
+    line = ProgressLine(stream, live=False)
+    line(Progress("reading", 335, 336))
+    for seconds, done in ((10.0, 0), (20.0, 100), (30.0, 200)):
+        now = seconds
+        line(Progress("embedding", done, 1_000))
+        now += 1
+        line(Progress("indexing", 0, 30))
+    shown = stream.getvalue().splitlines()
+    assert "embedding 100 of 1,000 chunks, 10/s (file 336 of 336), 2 min left" in shown
+    assert "embedding 200 of 1,000 chunks, 10/s (file 336 of 336), 80 s left" in shown
+    assert not any(" 0 s left" in each for each in shown)
 
 
 def test_a_run_that_cannot_be_done_has_failed_and_is_not_tried_again(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from footnotes import Library
 from footnotes.errors import ProviderUnavailable
+from footnotes.text.tokens import count_tokens
 from libraries import quick_library, words
 
 FILES = 300
@@ -51,6 +52,8 @@ def test_documents_of_a_group_are_found_whole(tmp_path: Path) -> None:
         documents = library.documents()
         assert [document.filename for document in documents] == [f"note{number:04}.txt" for number in range(FILES)]
         assert {document.version for document in documents} == {1}
+        chunks = [chunk for document in documents[:3] for chunk in library.chunks(document.id)]
+        assert [chunk.tokens for chunk in chunks] == [count_tokens(chunk.text) for chunk in chunks]
         assert library.verify().ok
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from footnotes.embed import Matrix
 from footnotes.errors import EmbedderUnavailable
-from footnotes.ingest.importing.vectors import OTHER_SIZE, SAMPLE, UNUSABLE, is_same_model, pack_vector
+from footnotes.ingest.importing.reading import OTHER_SIZE, SAMPLE, UNUSABLE, is_same_model, pack_vector
 from footnotes.library import Library
 from footnotes.settings import settings_from
 from footnotes.testing.embedder import HashingEmbedder
@@ -36,7 +36,7 @@ def stored(library: Library) -> dict[str, Any]:
     for document in library.documents():
         texts = {chunk.id: chunk.text for chunk in library.chunks(document.id)}
         for batch in side.chunks(document.id):
-            found.update({texts[chunk.id]: np.frombuffer(chunk.vector or b"", dtype="<f2") for chunk in batch})
+            found.update({texts[chunk.draft.id]: np.frombuffer(chunk.vector or b"", dtype="<f2") for chunk in batch})
     return found
 
 

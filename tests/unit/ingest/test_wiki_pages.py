@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from footnotes.ingest.wiki.analysis import RepositoryAnalysis, parse_analysis
-from footnotes.ingest.wiki.chunks import slug, unique
-from footnotes.ingest.wiki.names import find_entry_points, find_names
+from footnotes.ingest.wiki.chunks import find_entry_points, find_names, slug, unique
 from footnotes.ingest.wiki.pages import Vocabulary, page_metadata
 
 ANALYSIS: dict[str, Any] = {

@@ -8,13 +8,13 @@ from email.utils import formatdate
 
 import pytest
 
+import provider as fake
 from footnotes.errors import ProviderBadResponse, ProviderError, ProviderTimeout, ProviderUnavailable
 from footnotes.remote import Deadline, Endpoint, Remote
 from footnotes.remote.circuit import Circuit
 from footnotes.remote.client import error_of_status, message_in, retry_after
 from footnotes.remote.redact import redact
-from footnotes.testing import provider as fake
-from footnotes.testing.provider import ScriptedProvider
+from provider import ScriptedProvider
 
 OPENED: list[Remote] = []
 

@@ -8,7 +8,7 @@ import pytest
 
 from footnotes.library import Library
 from footnotes.retrieve import fuse
-from footnotes.retrieve.nature import Nature
+from footnotes.retrieve.named import Nature
 from footnotes.settings import Settings
 from footnotes.testing.embedder import HashingEmbedder
 

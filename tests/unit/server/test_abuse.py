@@ -259,7 +259,7 @@ def test_a_revoked_key_has_no_websocket_any_more(keyed: Running) -> None:
 def test_keys_questions_and_texts_stay_out_of_logs_and_answers(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from footnotes.testing.provider import ScriptedProvider, status
+    from provider import ScriptedProvider, status
 
     secret, text, question = "sk-canary-4711", "canarytext", "canaryquestion"
     caplog.set_level("INFO", logger="footnotes")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from footnotes.testing.provider import ScriptedProvider, embeds, says, status
+from provider import ScriptedProvider, embeds, says, status
 from serving import Running, serving
 
 HANDBOOK = (

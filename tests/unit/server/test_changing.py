@@ -10,8 +10,8 @@ import pytest
 from fpdf import FPDF
 
 from browsing import wait_for
-from footnotes.testing.provider import ScriptedProvider, says, status
 from libraries import HANDBOOK
+from provider import ScriptedProvider, says, status
 from serving import Running, serving, settled
 
 

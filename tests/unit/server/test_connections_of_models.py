@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from footnotes.cli import main
-from footnotes.testing.provider import ScriptedProvider, hangs, says
 from libraries import HANDBOOK
 from postgres import PostgresServer
+from provider import ScriptedProvider, hangs, says
 from serving import Running, serving
 
 KEY = "sk-quaggafish-0123456789"

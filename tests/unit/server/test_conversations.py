@@ -12,9 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 from footnotes.cli import main
-from footnotes.testing.provider import ScriptedProvider, pauses
 from libraries import HANDBOOK, TRAVEL
 from postgres import PostgresServer
+from provider import ScriptedProvider, pauses
 from serving import Running, events_of, serving
 
 NOTICE = "How long is the notice period?"
@@ -237,7 +237,7 @@ def test_what_a_dead_server_was_at_has_broken_off(slow: tuple[Running, threading
         hear(events_of(answer.iter_lines()))
         store = server.app.state.tenants.borrow("local").conversations
         server.app.state.tenants.release("local")
-        turn = store.turn("local", "d" * 16, 1)
+        (turn,) = store.turns("local", "d" * 16, 1)
         assert turn.state == "asking"
         assert server.app.state.running_answers.is_dead(("local", "d" * 16, 2), turn, is_alone=True)
         assert not server.app.state.running_answers.is_dead(("local", "d" * 16, 1), turn, is_alone=True)

@@ -35,6 +35,17 @@ def test_a_key_is_shown_once_and_only_its_hash_is_kept(tmp_path: Path) -> None:
     assert "revoked" in CliRunner().invoke(main, ["keys", "list", "-l", str(tmp_path)]).output
 
 
+def test_keys_are_listed_in_columns_with_the_day_they_end(tmp_path: Path) -> None:
+    run = CliRunner()
+    for tenant, days in (("acme", "30"), ("local", "")):
+        more = ["--days", days] if days else []
+        run.invoke(main, ["keys", "create", "-l", str(tmp_path), "--tenant", tenant, "--scope", "read", *more])
+    first, second = run.invoke(main, ["keys", "list", "-l", str(tmp_path)]).output.splitlines()
+    assert first.index("  read") == second.index("  read")
+    ends = json.loads(run.invoke(main, ["keys", "list", "-l", str(tmp_path), "--json"]).output)["keys"][0]["expires_at"]
+    assert first.endswith(f"read  until {ends[:10]}") and second.endswith("read")
+
+
 def test_a_bucket_refills_with_time() -> None:
     clock = [0.0]
     buckets = Buckets(rate=60, burst=2, clock=lambda: clock[0])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 
-from footnotes.testing.provider import ScriptedProvider, hangs
+from provider import ScriptedProvider, hangs
 from serving import Running, serving, settled
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import openai
 import pytest
 
-from footnotes.testing.provider import Asked, ScriptedProvider, replies
 from libraries import HANDBOOK
+from provider import Asked, ScriptedProvider, replies
 from serving import Running, serving
 
 

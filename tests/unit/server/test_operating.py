@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from command_line import run
 from postgres import PostgresServer
-from serving import Running, serving
+from serving import Running, serving, settled
 from starting import started
 
 
@@ -127,3 +128,29 @@ def test_three_servers_allow_no_more_than_one(tmp_path: Path, postgres: Postgres
         assert limited and all(int(answer.headers["retry-after"]) >= 1 for answer in limited)
         wrong = [client.with_key("fn_wrong_key").get("/v1/jobs").status_code for _ in range(5) for client in servers]
         assert wrong.count(401) <= 11 and wrong.count(429) >= 4
+
+
+# ── a folder of several tenants, seen on the command line
+
+
+def test_commands_count_the_work_of_their_tenant_and_name_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FOOTNOTES_EMBEDDER", "hashing")
+    folder = str(tmp_path / "library")
+    with serving(tmp_path / "library", needs_keys=True, serve_worker=False) as made:
+        for tenant, text in (("local", "Ravens remember faces."), ("acme", "")):
+            client = made.with_key(made.app.state.keys.create(tenant, scopes=("read", "write"))[0])
+            added = client.post("/v1/documents", files={"file": (f"{tenant}.txt", text.encode())})
+            settled(client, added.json()["jobs"][0]["id"])
+        added = client.post("/v1/documents", json={"text": "Cats sleep.", "filename": "cats.txt"})
+        settled(client, added.json()["jobs"][0]["id"])
+    status = run("status", "-l", folder).output
+    assert "0 queued, 0 running, 0 failed; other tenants: 1 failed" in " ".join(status.split())
+    assert "acme has data here too: choose one with FOOTNOTES_USER=NAME" in status
+    assert json.loads(run("status", "-l", folder, "--json").output)["queue"]["others"]["failed"] == 1
+    assert "no running, pending or failed jobs\nother tenants: 1 failed" in run("jobs", "-l", folder).output
+    assert "Checked the tenant local only: acme has data here too" in run("verify", "-l", folder).output
+    assert "0 failed; other tenants: 1 failed" in run("doctor", "-l", folder).output
+    monkeypatch.setenv("FOOTNOTES_USER", "acme")
+    assert "1 failed" in run("status", "-l", folder).output and "empty_document" in run("jobs", "-l", folder).output

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from footnotes.evaluate.golden import read_golden, write_golden
-from footnotes.evaluate.ratings import questions_of_ratings
+from footnotes.evaluate.golden import questions_of_ratings, read_golden, write_golden
 from libraries import HANDBOOK, TRAVEL
 from serving import Running
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from footnotes.testing.provider import ScriptedProvider, hangs, says
 from postgres import PostgresServer
+from provider import ScriptedProvider, hangs, says
 from serving import Running, serving
 
 MEGABYTE = 1_000_000

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from command_line import run
-from footnotes.testing.provider import ScriptedProvider, embeds, status
+from provider import ScriptedProvider, embeds, status
 from serving import Running, serving, settled
 
 

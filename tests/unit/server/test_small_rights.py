@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from footnotes.testing.provider import ScriptedProvider, hangs, status
+from provider import ScriptedProvider, hangs, status
 from serving import Running, serving
 from starting import started
 

@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
+from footnotes.server.following import FollowedSources
 from postgres import PostgresServer
 from serving import Running, serving, settled
 from source_files import ObsidianPlace, message
@@ -111,7 +112,17 @@ ADDRESSES = (
 )
 
 
-def test_no_tenant_reaches_inside(stranger: httpx.Client) -> None:
+@pytest.mark.parametrize("address", [*ADDRESSES, "http://2130706433:{port}/", "web:http://[::ffff:127.0.0.1]:{port}/"])
+def test_what_can_never_run_is_refused_at_once(stranger: httpx.Client, address: str) -> None:
+    before = stranger.get("/v1/sources").json()["sources"]
+    answer = stranger.post("/v1/sources", json={"address": address.format(port=1), "every": 0})
+    assert answer.json()["error"]["code"] in ("url_blocked", "forbidden"), answer.text
+    assert stranger.get("/v1/sources").json()["sources"] == before
+
+
+def test_no_tenant_reaches_inside(stranger: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    # As if each address had been a name that resolves to this machine, or was accepted before it was checked.
+    monkeypatch.setattr(FollowedSources, "_check", lambda *_, **__: None)
     with Site() as canary:
         for address in ADDRESSES:
             secrets = {"password": SECRET} if "imap" in address else {}

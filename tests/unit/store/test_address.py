@@ -10,8 +10,7 @@ import pytest
 from footnotes import plugins
 from footnotes.errors import ConfigError, FootnotesError, MissingExtra, StoreUnavailable, UnknownPlugin
 from footnotes.settings import load
-from footnotes.store.address import redacted
-from footnotes.store.make import open_store
+from footnotes.store.make import open_store, redacted
 
 SECRET = "hunter2secret"
 

@@ -48,6 +48,27 @@ def test_a_wrapped_line_does_not_end_a_sentence() -> None:
     assert sentences(text) == [text]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Use :meth:`~library.Item.move` to move\n:class:`~library.Item` objects elsewhere.",
+        "Timeouts are set with\n{option}`--timeout` in seconds.",
+        "- It is set with\n  :option:`--timeout` in seconds.",
+    ],
+)
+def test_a_line_that_begins_with_a_role_goes_on(text: str) -> None:
+    assert sentences(text) == [text]
+
+
+def test_titles_terms_and_lists_of_roles_are_no_sentences_of_the_next_line() -> None:
+    for lines in (
+        ["# Moving", "{meth}`~Item.move` moves an item."],
+        ["timeout", ":option:`--timeout` sets it."],
+        [":ref:`index`", ":ref:`search`"],
+    ):
+        assert sentences("\n  ".join(lines) if lines[0] == "timeout" else "\n".join(lines)) == lines
+
+
 def test_an_abbreviation_before_a_blank_line_ends_the_sentence() -> None:
     assert sentences("made by Acme Inc.\n\nPrices rose.") == ["made by Acme Inc.", "Prices rose."]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from typing import Any
 
@@ -10,14 +10,13 @@ from footnotes import tracing
 from footnotes.answer import Answerer
 from footnotes.answer.answerer import EXTRACTIVE
 from footnotes.answer.asking.ground import Ground
-from footnotes.answer.asking.memory import AnswerCache, is_cacheable, memory_key, replayed
-from footnotes.answer.asking.options import AskChoices, AskOptions, as_turns, changed_settings
+from footnotes.answer.asking.memory import AnswerCache, is_cacheable, memory_key, replay
+from footnotes.answer.asking.options import AskChoices, AskOptions, as_turns, change_settings
 from footnotes.answer.asking.run import Run
-from footnotes.answer.sources import sources_of
 from footnotes.settings import Settings
-from footnotes.types import Event
+from footnotes.types import Answer, AnswerSource, Citation, Event, Hit
 
-__all__ = ["AskChoices", "AskOptions", "Asking", "Ground", "as_turns", "changed_settings"]
+__all__ = ["AskChoices", "AskOptions", "Asking", "Ground", "as_turns", "change_settings"]
 
 CHOICES = frozenset(field.name for field in fields(AskOptions)) - {"settings"}
 """The options of a question; anything else passed with it is a setting."""
@@ -35,7 +34,7 @@ class Asking:
         settings = {name: value for name, value in choices.items() if name not in CHOICES}
         given: dict[str, Any] = {name: value for name, value in choices.items() if name in CHOICES}
         given["history"] = as_turns(given.get("history", ()))
-        options = AskOptions(**given, settings=changed_settings(self._settings, settings))
+        options = AskOptions(**given, settings=change_settings(self._settings, settings))
         return tracing.stream("answer", self._with_sources(self._events(question, options)), deep=options.deep)
 
     def _with_sources(self, events: Iterator[Event]) -> Iterator[Event]:
@@ -53,7 +52,7 @@ class Asking:
         run = Run(self._ground, self._answerer, options)
         key = memory_key(question, options, self._state(options)) if self._remembered.size else ""
         if (known := self._remembered.get(key)) is not None:
-            yield from replayed(known, run.request_id)
+            yield from replay(known, run.request_id)
             return
         for event in run.events(question):
             if event.type == "done" and event.answer and is_cacheable(event.answer):
@@ -64,3 +63,24 @@ class Asking:
         """Return the state of the library that an answer depends on; only a model reads the collections' prompts."""
         prompts = {} if options.settings.model == EXTRACTIVE else self._ground.system_prompts()
         return f"{self._ground.stamp()} {sorted(prompts.items())}"
+
+
+# ── lists the documents and sections behind footnotes, each once ──────────────────────────────────────────────
+
+
+def sources_of(answer: Answer, checksum_of: Callable[[str], str]) -> tuple[AnswerSource, ...]:
+    """Return the sources of an answer's footnotes, in their order."""
+    found = {}
+    for citation in answer.citations:
+        section = next((hit.heading for hit in answer.hits if _holds(hit, citation)), None)
+        place = (citation.document_id, section, citation.page)
+        if place not in found:
+            checksum = checksum_of(citation.document_id)
+            found[place] = AnswerSource(
+                citation.document_id, citation.filename, section=section, page=citation.page, checksum=checksum
+            )
+    return tuple(found.values())
+
+
+def _holds(hit: Hit, citation: Citation) -> bool:
+    return hit.document_id == citation.document_id and hit.start <= citation.start < hit.end

@@ -46,7 +46,7 @@ def is_cacheable(answer: Answer) -> bool:
     return not (answer.degraded or answer.incomplete or pending)
 
 
-def replayed(answer: Answer, request_id: str) -> Iterator[Event]:
+def replay(answer: Answer, request_id: str) -> Iterator[Event]:
     """Yield a cached answer as its original events."""
     step = Step("thought", FROM_MEMORY)
     yield Event("step", step=step)

@@ -8,12 +8,14 @@ document has the letters, or if the user's list says so.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
+from footnotes.answer.terms import function_terms
 from footnotes.text.analysis import analyze
-from footnotes.types import Hit
+from footnotes.types import Document, Hit
 
 Share = Callable[[str], float]
 _LETTERS = re.compile(r"\b(?:[A-Z][a-z]?(?:&|[A-Z0-9]){1,6}|[A-Z][a-z]{0,2}[A-Z]\w{0,4})(?:s|['’]s)?(?=\W|\Z)")
@@ -98,7 +100,7 @@ def other_names(
     return found
 
 
-def renamed(question: str, names: dict[str, str]) -> str:
+def use_document_names(question: str, names: dict[str, str]) -> str:
     """Replace the question's names by the documents'."""
     for said, other in names.items():
         question = re.sub(rf"\b{re.escape(said)}\b", lambda _, other=other: other, question, flags=re.IGNORECASE)  # type: ignore[misc]
@@ -219,3 +221,73 @@ _ASKING = frozenset(
     "what which who whose when where why how is are was were do does did can could should will would has have in on at for"
     " of the a an if as among assume give".split()
 )
+
+
+# ── dates documents ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+_STATED = ("modified", "created", "date")
+_DAY = re.compile(r"(?<!\d)((?:19|20)\d\d)(?:[-_.]?(0[1-9]|1[0-2])(?:[-_.]?([0-2]\d|3[01]))?)?(?!\d)")
+
+
+def when_written(document: Document) -> str:
+    """Return a text that sorts by date: that of the file, else one in its name or title, else that of ingestion."""
+    for key in _STATED:
+        if isinstance(stated := document.metadata.get(key), str) and _DAY.match(stated):
+            return stated
+    if found := _DAY.search(f"{document.filename} {document.title}"):
+        return "-".join(part for part in found.groups() if part)
+    return document.updated_at
+
+
+# ── corrects a misspelled question by the library's own words ─────────────────────────────────────────────────
+
+
+SHORTEST, SHORTEST_TWICE = 4, 7
+"""The minimum letters of a word that may have one error, and two."""
+_WHOLE_WORD = re.compile(r"[^\W\d_]++(?!['’][^\W\d_])")
+"""Matches a whole word: `shouldn` in `shouldn't` is none."""
+
+
+def correct_spelling(question: str, texts: Iterable[str], frequency: Callable[[str], float]) -> str:
+    """Replace each word that no document has by one of the passages at most two errors away, if there is one."""
+    unknown = [word for word in dict.fromkeys(_WHOLE_WORD.findall(question)) if _is_unknown(word, frequency)]
+    if not unknown:
+        return question
+    known = Counter(word.lower() for text in texts for word in _WHOLE_WORD.findall(text))
+    for word in unknown:
+        if other := _nearest(word.lower(), known):
+            question = re.sub(rf"\b{re.escape(word)}\b", other, question)
+    return question
+
+
+def _is_unknown(word: str, frequency: Callable[[str], float]) -> bool:
+    terms = [term for term in analyze(word, "en") if term not in function_terms()]
+    return len(word) >= SHORTEST and bool(terms) and not any(frequency(term) for term in terms)
+
+
+def _nearest(word: str, known: Counter[str]) -> str | None:
+    """Return the most frequent of the nearest words with the same first letter."""
+    found: tuple[int, int, str] | None = None
+    for other, count in known.items():
+        if other[:1] != word[:1] or abs(len(other) - len(word)) > 2 or len(other) < SHORTEST:
+            continue
+        slips = distance(word, other)
+        allowed = 2 if min(len(word), len(other)) >= SHORTEST_TWICE else 1
+        if 0 < slips <= allowed and (found is None or (slips, -count) < found[:2]):
+            found = (slips, -count, other)
+    return found[2] if found else None
+
+
+def distance(one: str, other: str) -> int:
+    """Count the letters to add, drop, change or swap with the next (Damerau 1964)."""
+    rows = [list(range(len(other) + 1))]
+    for at, letter in enumerate(one, 1):
+        row = [at]
+        for place, there in enumerate(other, 1):
+            cost = min(rows[-1][place] + 1, row[-1] + 1, rows[-1][place - 1] + (letter != there))
+            if at > 1 and place > 1 and letter == other[place - 2] and one[at - 2] == there:
+                cost = min(cost, rows[-2][place - 2] + 1)
+            row.append(cost)
+        rows.append(row)
+    return rows[-1][-1]

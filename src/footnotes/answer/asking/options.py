@@ -91,7 +91,7 @@ class AskOptions:
         }
 
 
-def changed_settings(settings: Settings, changes: dict[str, Any]) -> Settings:
+def change_settings(settings: Settings, changes: dict[str, Any]) -> Settings:
     """Apply a question's changes to the settings. Raises if a question may not make them."""
     given = {name: value for name, value in changes.items() if value is not None}
     if refused := sorted(set(given) - PER_CALL):

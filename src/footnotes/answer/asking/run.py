@@ -12,15 +12,16 @@ from typing import Any, TypeAlias
 from footnotes import tracing
 from footnotes.answer import Answerer, Findings
 from footnotes.answer.agent import Agent, Budget
-from footnotes.answer.answerer import answer_of, ending, prompt_text, sampled
-from footnotes.answer.asking.dates import when_written
+from footnotes.answer.answerer import answer_of, build_request, end_event, prompt_text
 from footnotes.answer.asking.ground import Ground
 from footnotes.answer.asking.names import (
+    correct_spelling,
     file_names,
     named_documents,
     other_names,
-    renamed,
     statements_named,
+    use_document_names,
+    when_written,
     without_fiscal,
     without_instructions,
     without_names,
@@ -30,21 +31,20 @@ from footnotes.answer.asking.scope import (
     MOST_MEANT,
     MOST_NAMES,
     Report,
+    any_name,
     documents_meant,
-    named_anywhere,
     names_asked,
     of_the_latest_quarter,
 )
-from footnotes.answer.asking.spelling import corrected
 from footnotes.answer.condense import condense_by_model, condense_by_rule, last_said, needs_context, what_to_answer
 from footnotes.answer.decompose import parts_of, sides_of
-from footnotes.answer.models import ChatModel, ChatRequest, Message, added_usage, complete
+from footnotes.answer.models import ChatModel, ChatRequest, Message, add_usage, complete
 from footnotes.answer.passages import passages_of
-from footnotes.answer.prompt import escaped
+from footnotes.answer.prompt import escape
 from footnotes.answer.tables.found import Found, answer_in
 from footnotes.answer.tables.wording import line_asked
 from footnotes.answer.tools import LibraryReader
-from footnotes.errors import FootnotesError, OptionError, ProviderError, SearchUnavailable, StoreError
+from footnotes.errors import FootnotesError, OptionError, ProviderError, QueryEmpty, SearchUnavailable, StoreError
 from footnotes.remote import Deadline
 from footnotes.retrieve.expand import Variant, load_synonyms, merged_hits, variants_of
 from footnotes.retrieve.retriever import checked_query
@@ -87,6 +87,8 @@ class Run:
         question = checked_query(question, self.settings.max_query_chars)
         self._note(f"asked: {question}")
         plain, within = split_words(question)
+        if not any(map(str.isalnum, plain)):
+            raise QueryEmpty("the question has no word and no number")
         self.options = replace(self.options, where=both(as_filter(self.options.where), within))
         standalone = yield from self._condense(plain)
         try:
@@ -135,7 +137,7 @@ class Run:
 
     def _instructions(self) -> str:
         """Return the caller's instructions, under the rules: every sentence still needs its footnote."""
-        said = escaped(self.options.instructions).strip()
+        said = escape(self.options.instructions).strip()
         return f"{_WISHES}\n{said}" if said else ""
 
     # ── before the search
@@ -151,7 +153,7 @@ class Run:
                     standalone = condense_by_rule(question, history)
                 else:
                     standalone, reply = condense_by_model(question, history, model, deadline=self._deadline())
-                    self.usage = added_usage(self.usage, reply.usage)
+                    self.usage = add_usage(self.usage, reply.usage)
             except ProviderError as error:
                 self._note(f"condensing failed: {error.message}")
                 standalone = condense_by_rule(question, history)
@@ -204,7 +206,7 @@ class Run:
         names = other_names(plain, (hit.text for hit in found.hits), share, groups)
         for said, other in names.items():
             yield self._step(Step("thought", f"Read {said} as: {other}"))
-        asked = renamed(plain, names)
+        asked = use_document_names(plain, names)
         scope = self._scope(question, found)
         self.scope = frozenset(scope)
         if scope:
@@ -238,7 +240,7 @@ class Run:
         names = names_asked(question)
         if not 0 < len(names) <= MOST_NAMES or 2 * sum(each.is_dated for each in known) < len(known):
             return {}
-        where = both(as_filter(self.options.where), named_anywhere(names))  # the right one may have no hit yet
+        where = both(as_filter(self.options.where), any_name(names))  # the right one may have no hit yet
         every = self.ground.documents(where=where, collection=self.options.collection)
         known += [Report(each.id, each.filename, each.title) for each in every]
         meant = {each.id: each.filename for each in documents_meant(question, known)}
@@ -257,7 +259,7 @@ class Run:
         share = self.ground.evidence(found)["document_frequency"]
         if share is None or not found.hits:
             return ""
-        spelled = corrected(question, (hit.text for hit in found.hits), share)
+        spelled = correct_spelling(question, (hit.text for hit in found.hits), share)
         return spelled if spelled != question else ""
 
     def _further(self, query: str, options: dict[str, Any], first: SearchResult) -> SearchResult:
@@ -277,7 +279,7 @@ class Run:
                 self.steps.append(event.step)
             yield event
         gathered = agent.gathered
-        self.usage = added_usage(self.usage, gathered.usage)
+        self.usage = add_usage(self.usage, gathered.usage)
         hits = gathered.best(self.options.searching()["limit"])
         legs = gathered.legs or dict.fromkeys(("lexical", "dense"), Leg("skipped", "no search was made"))
         return SearchResult(question, hits, legs, gathered.degraded, 0.0), tuple(parts_of(question))
@@ -296,8 +298,8 @@ class Run:
         """Yield an answer of the model alone, if the caller allows it: marked, and without a footnote."""
         model = self.answerer.model(self.settings)
         assert model is not None
-        messages = (Message("system", _UNGROUNDED), Message("user", escaped(question)))
-        request = sampled(messages, self.settings)
+        messages = (Message("system", _UNGROUNDED), Message("user", escape(question)))
+        request = build_request(messages, self.settings)
         legs = {"lexical": Leg("failed", error.message), "dense": Leg("failed", error.message)}
         findings = Findings(
             question=question, hits=(), legs=legs, degraded=True, steps=tuple(self.steps), request_id=self.request_id
@@ -322,7 +324,7 @@ class Run:
             ungrounded=True,
             prompt=prompt_text(request),
         )
-        yield self._finish(ending(answer, broken), question)
+        yield self._finish(end_event(answer, broken), question)
 
     # ── parts
 
@@ -332,10 +334,10 @@ class Run:
     def _say(self, system: str, user: str) -> str:
         model = self._model()
         assert model is not None
-        messages = (Message("system", system), Message("user", escaped(user)))
+        messages = (Message("system", system), Message("user", escape(user)))
         request = ChatRequest(messages=messages, temperature=0.0, max_tokens=300)
         reply = complete(model, request, deadline=self._deadline())
-        self.usage = added_usage(self.usage, reply.usage)
+        self.usage = add_usage(self.usage, reply.usage)
         return reply.text
 
     def _deadline(self) -> Deadline:

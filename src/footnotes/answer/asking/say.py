@@ -8,15 +8,15 @@ from functools import cache
 
 from footnotes.answer import Answerer
 from footnotes.answer.models import ChatModel, ChatRequest, Message, complete
-from footnotes.answer.prompt import escaped
+from footnotes.answer.prompt import escape
 from footnotes.errors import ConfigError
 from footnotes.remote import Deadline
 from footnotes.settings import Settings
 
-_MOST_TOKENS = 120
+MOST_TOKENS = 120
 
 
-def saying(settings: Settings, model: str, *, max_tokens: int = _MOST_TOKENS) -> Callable[[str, str], str]:
+def saying(settings: Settings, model: str, *, max_tokens: int = MOST_TOKENS) -> Callable[[str, str], str]:
     """Return a function from system and user text to the model's reply. The model opens at the first call."""
 
     @cache
@@ -26,12 +26,7 @@ def saying(settings: Settings, model: str, *, max_tokens: int = _MOST_TOKENS) ->
             raise ConfigError(f"{model} is no chat model", remedy="Name one as provider:model.")
         return found
 
-    def say(system: str, user: str) -> str:
-        messages = (Message("system", system), Message("user", escaped(user)))
-        request = ChatRequest(messages=messages, temperature=0.0, max_tokens=max_tokens)
-        return complete(chat(), request, deadline=Deadline(settings.answer_seconds)).text
-
-    return say
+    return lambda system, user: reply(chat(), system, user, max_tokens, Deadline(settings.answer_seconds))
 
 
 def completing(answerer: Answerer) -> Callable[[str, str, Deadline], str]:
@@ -41,7 +36,14 @@ def completing(answerer: Answerer) -> Callable[[str, str, Deadline], str]:
         model = answerer.model()
         if model is None:
             raise ConfigError("no chat model is set", remedy="Name one in the setting `model`.")
-        messages = (Message("system", system), Message("user", escaped(user)))
-        return complete(model, ChatRequest(messages=messages, temperature=0.0, max_tokens=300), deadline=deadline).text
+        return reply(model, system, user, 300, deadline)
 
     return complete_text
+
+
+def reply(model: ChatModel, system: str, user: str, max_tokens: int, deadline: Deadline) -> str:
+    """Return a model's reply to one instruction and one text, as likely the same each time as the model can."""
+    messages = (Message("system", system), Message("user", escape(user)))
+    return complete(
+        model, ChatRequest(messages=messages, temperature=0.0, max_tokens=max_tokens), deadline=deadline
+    ).text

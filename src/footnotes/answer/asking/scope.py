@@ -80,7 +80,7 @@ def periods_in(text: str) -> frozenset[Period]:
     return frozenset(found | {(int(year), 0) for year in _YEAR.findall(rest)})
 
 
-def named_anywhere(names: Collection[str]) -> AnyOf:
+def any_name(names: Collection[str]) -> AnyOf:
     """Build a filter for documents with one of the names, in any spelling, in their file name or title."""
     written = [each for name in sorted(names) for each in (name, name.capitalize(), name.upper())]
     return AnyOf(tuple(Condition(key, "glob", f"*{each}*") for each in written for key in ("filename", "title")))

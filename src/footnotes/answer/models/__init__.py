@@ -103,16 +103,16 @@ def complete(model: ChatModel, request: ChatRequest, *, deadline: Deadline) -> R
         text += piece.text
         calls.extend(piece.tool_calls)
         usage, finish = piece.usage or usage, piece.finish or finish
-    return Reply(text, tuple(calls), usage or estimated_usage(request, text), finish == "length")
+    return Reply(text, tuple(calls), usage or estimate_usage(request, text), finish == "length")
 
 
-def estimated_usage(request: ChatRequest, text: str) -> Usage:
+def estimate_usage(request: ChatRequest, text: str) -> Usage:
     """Estimate the usage if a provider does not report it."""
     prompt = sum(count_tokens(message.content) + 4 for message in request.messages)
     return Usage(prompt, count_tokens(text), 1)
 
 
-def added_usage(one: Usage, other: Usage) -> Usage:
+def add_usage(one: Usage, other: Usage) -> Usage:
     return Usage(
         one.prompt_tokens + other.prompt_tokens,
         one.completion_tokens + other.completion_tokens,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from footnotes.answer.models import ChatRequest, Message, Piece, Tool
-from footnotes.answer.models.events import Calls, as_dict, as_int, stream_events
+from footnotes.answer.models.openai import Calls, as_dict, as_int, stream_events
 from footnotes.answer.models.remote import RemoteChat
 from footnotes.errors import ProviderBadResponse, ProviderUnavailable
 from footnotes.types import Usage

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from footnotes.answer.models import ChatRequest, Piece
-from footnotes.answer.models.events import Calls, as_dict, as_int, stream_events
-from footnotes.answer.models.openai import message_shape, tool_shape
+from footnotes.answer.models.openai import Calls, as_dict, as_int, message_shape, stream_events, tool_shape
 from footnotes.answer.models.remote import RemoteChat
 from footnotes.errors import ProviderBadResponse
 from footnotes.types import Usage

@@ -155,7 +155,7 @@ def models_of(connection: Connection, settings: Settings) -> list[str]:
     return sorted({name.removeprefix("models/") for name in names if name})[:MOST_LISTED]
 
 
-def tried(connection: Connection, settings: Settings) -> Tried:
+def try_model(connection: Connection, settings: Settings) -> Tried:
     """Test a model with one small question."""
     began = time.perf_counter()
     try:
@@ -176,7 +176,7 @@ def _first_words(model: ChatModel, label: str) -> str:
     raise ProviderBadResponse(f"{label} answered with nothing")
 
 
-def found_here(settings: Settings) -> Iterator[FoundServer]:
+def find_servers(settings: Settings) -> Iterator[FoundServer]:
     """Yield the model servers that answer at their usual ports on this machine."""
     for name, provider, port in USUAL_PLACES:
         with socket.socket() as door:

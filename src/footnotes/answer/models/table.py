@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from typing import cast
 
+from footnotes import plugins
+from footnotes.answer.models import ChatModel, ChatRequest, estimate_usage
 from footnotes.errors import ConfigError
+from footnotes.settings import Settings
+from footnotes.text.tokens import count_tokens
 from footnotes.types import Usage
 
 CONTEXT_TOKENS = 8_192
@@ -81,3 +87,42 @@ def _rows(content: Mapping[str, object]) -> Iterator[tuple[str, dict[str, KnownM
     for provider, models in content.items():
         if isinstance(models, Mapping):
             yield provider, {name: KnownModel(**row) for name, row in models.items()}
+
+
+# ── makes chat models from settings ───────────────────────────────────────────────────────────────────────────
+
+
+def make_chat_model(name: str, settings: Settings) -> ChatModel:
+    """Make the chat model of a name. Its class receives the whole name and the settings.
+
+    A name without a version, such as `anthropic` or `anthropic:sonnet`, means the current model.
+    """
+    full = load_table(settings.models_file).full_name(name)
+    return cast(ChatModel, plugins.find("chat_models", full).from_settings(full, settings))
+
+
+# ── counts tokens for the model in use, whose own tokenizer is mostly not available ───────────────────────────
+
+
+ASSUMED = 1.2
+"""Tokens of an unknown model per token of cl100k: most vocabularies are smaller than that one."""
+LEAST, MOST = 0.5, 4.0
+ENOUGH_TO_LEARN = 100
+
+
+class ModelTokens:
+    """Counts cl100k tokens, corrected by what each model has reported for its prompts."""
+
+    def __init__(self) -> None:
+        self._ratios: dict[str, float] = {}
+
+    def counter(self, model: str) -> Callable[[str], int]:
+        """Return a function that counts the approximate tokens of a text for the model."""
+        ratio = self._ratios.get(model, 1.0 if model.startswith("openai:") else ASSUMED)
+        return lambda text: math.ceil(count_tokens(text) * ratio)
+
+    def learn(self, model: str, request: ChatRequest, reported: Usage) -> None:
+        """Learn from a model's reported prompt tokens; ignore small prompts and implausible counts."""
+        counted = estimate_usage(request, "").prompt_tokens
+        if counted >= ENOUGH_TO_LEARN and LEAST * counted <= reported.prompt_tokens <= MOST * counted:
+            self._ratios[model] = reported.prompt_tokens / counted

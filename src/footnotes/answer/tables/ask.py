@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from footnotes.answer.tables.grid import Cell, Table
-from footnotes.answer.tables.values import is_value, shown, years_in
+from footnotes.answer.tables.values import format_number, is_value, years_in
 from footnotes.answer.tables.wording import Wording, terms_of, wording_of
 
 FOREIGN = 0.3
@@ -355,7 +355,7 @@ class _Asking:
     def _build_answer(
         self, cells: Sequence[tuple[int, int]], formula: str, value: float, unit: str = ""
     ) -> TableAnswer:
-        return self._score(TableAnswer(self.table, (shown(value) + unit,), tuple(cells), formula, value))
+        return self._score(TableAnswer(self.table, (format_number(value) + unit,), tuple(cells), formula, value))
 
     def _score(self, answer: TableAnswer) -> TableAnswer:
         """Score the share of the question covered by the rows, the columns and the text around the table."""

@@ -11,10 +11,10 @@ import re
 from collections.abc import Callable, Sequence
 from string import ascii_uppercase
 
-from footnotes.answer.prompt import escaped
+from footnotes.answer.prompt import escape
 from footnotes.answer.tables.ask import TableAnswer, bare
 from footnotes.answer.tables.grid import Table
-from footnotes.answer.tables.values import shown
+from footnotes.answer.tables.values import format_number
 
 MOST_ROWS, MOST_CHARACTERS, LONGEST_FORMULA = 80, 8_000, 400
 ASKS = (
@@ -43,16 +43,16 @@ def table_prompt(question: str, table: Table) -> str:
     for number, row in enumerate(table.rows[:MOST_ROWS], 1):
         lines.append(f"{number}: " + " | ".join(bare(cell.text) for cell in row[:width]))
     above = f"{table.above}\n" if table.above else ""
-    return f"{escaped(above + chr(10).join(lines))[:MOST_CHARACTERS]}\n\nQuestion: {escaped(question)}"
+    return f"{escape(above + chr(10).join(lines))[:MOST_CHARACTERS]}\n\nQuestion: {escape(question)}"
 
 
 def ask_formula(question: str, table: Table, ask: Callable[[str, str], str]) -> TableAnswer | None:
     """Answer from a table by the formula that `ask` returns for instructions and a text."""
     found = _FORMULA.search(ask(ASKS, table_prompt(question, table)).replace("$", ""))
-    return computed(found[1].strip(), table) if found and len(found[1]) <= LONGEST_FORMULA else None
+    return compute_formula(found[1].strip(), table) if found and len(found[1]) <= LONGEST_FORMULA else None
 
 
-def computed(formula: str, table: Table) -> TableAnswer | None:
+def compute_formula(formula: str, table: Table) -> TableAnswer | None:
     """Compute a formula over a table; None if it is invalid, or names cells that are missing or no figures."""
     cells: list[Place] = []
     try:
@@ -68,7 +68,7 @@ def computed(formula: str, table: Table) -> TableAnswer | None:
     if not cells:
         return None
     percent = bool(re.search(r"\* *100\b|\b100 *\*", formula))
-    text = shown(value) + ("%" if percent else "")
+    text = format_number(value) + ("%" if percent else "")
     return TableAnswer(table, (text,), tuple(dict.fromkeys(cells)), written, value, score=1.0)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from footnotes.answer.tables.ask import TableAnswer, bare
 from footnotes.answer.tables.grid import Table
-from footnotes.answer.tables.values import is_value, is_year, shown, value_of, years_in
+from footnotes.answer.tables.values import format_number, is_value, is_year, value_of, years_in
 from footnotes.answer.tables.wording import Wording, terms_of, wording_of
 
 _WORD = re.compile(r"\w+")
@@ -254,7 +254,9 @@ class _Records:
         value = total / len(kept) if operation == "average" else total
         formula = f"({joined}) ÷ {len(kept)}" if operation == "average" else joined
         places = tuple(cell for cell, _ in kept)
-        return self._score(TableAnswer(self.table, (shown(value),), places, formula, value), [row for row, _ in places])
+        return self._score(
+            TableAnswer(self.table, (format_number(value),), places, formula, value), [row for row, _ in places]
+        )
 
     def _difference(self) -> TableAnswer | None:
         """Compute the difference in one column between two rows that the question names."""
@@ -271,7 +273,7 @@ class _Records:
             two, first, second = two[::-1], second, first
         formula = f"{bare(self._text(two[0], column))} − {bare(self._text(two[1], column))}"
         made = TableAnswer(
-            self.table, (shown(first - second),), tuple((row, column) for row in two), formula, first - second
+            self.table, (format_number(first - second),), tuple((row, column) for row in two), formula, first - second
         )
         return self._score(made, two)
 

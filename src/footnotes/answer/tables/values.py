@@ -60,7 +60,7 @@ def scale_in(text: str) -> str:
     return _SCALES.get(said) or {"000": "thousands", "bn": "billions"}.get(said, "millions")
 
 
-def shown(value: float) -> str:
+def format_number(value: float) -> str:
     """Format a computed number: with separated thousands and at most two decimals."""
     rounded = round(value, 2)
     return f"{int(rounded):,}" if rounded == int(rounded) else f"{rounded:,.2f}".rstrip("0")

@@ -17,7 +17,7 @@ MARK = "▸ "
 Span = tuple[int, int]
 
 
-def written_table(answer: TableAnswer, passage: Passage) -> tuple[str, tuple[Citation, ...]]:
+def write_table(answer: TableAnswer, passage: Passage) -> tuple[str, tuple[Citation, ...]]:
     """Return the text of a table's answer and its footnotes."""
     if answer.formula:
         return (

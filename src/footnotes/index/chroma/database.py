@@ -18,7 +18,8 @@ from footnotes.errors import IndexFailed, IndexMissing
 from footnotes.index import Allowed, Change, Entry, Facets, Found, Keys, Vector, Weights
 from footnotes.index.address import need
 from footnotes.index.chroma.calls import Calls, Connection, KnownCollection, Where, chunk_vector, ids_of
-from footnotes.index.chroma.filters import (
+from footnotes.index.chroma.folder import FolderConnection
+from footnotes.index.chroma.metadata import (
     DOCUMENT,
     FACETS,
     MOST_TERMS,
@@ -26,13 +27,12 @@ from footnotes.index.chroma.filters import (
     batches,
     best,
     cosines,
+    flattened,
     is_among,
     sayable,
     where_of,
     wheres_of,
 )
-from footnotes.index.chroma.folder import FolderConnection
-from footnotes.index.chroma.metadata import flattened
 from footnotes.index.chroma.server import ServerConnection
 from footnotes.index.chroma.settings import LEGS, Endpoint, endpoint_of
 from footnotes.index.remote import RemoteIndex, Scope
@@ -290,7 +290,7 @@ def _no_words() -> IndexFailed:
     return IndexFailed("Chroma does not serve the lexical leg", remedy='Set index_legs to ["dense"].')
 
 
-# Applies changes to a collection in batches, so that a document is never missing in between.
+# ── applies changes to a collection in batches, so that a document is never missing in between ────────────────
 
 
 _DOCUMENTS_AT_ONCE = 100

@@ -238,7 +238,7 @@ class QdrantIndex(RemoteIndex):
             self._writes += 1
 
 
-# Applies changes in batches: new points are written before old ones are deleted, so nothing is ever missing.
+# ── applies changes in batches: new points are written before old ones are deleted, so nothing is ever missing
 
 
 PAGE = 10_000

@@ -115,6 +115,11 @@ def safe_name(name: str) -> str | None:
     return "/".join(part for part in parts if part not in ("", ".")) or None
 
 
+def is_hidden(name: str) -> bool:
+    """Return whether a member, or a folder above it, is hidden or a fork of macOS."""
+    return any(part.startswith(".") or part == "__MACOSX" for part in name.split("/"))
+
+
 @contextmanager
 def translate_damage(name: str) -> Iterator[None]:
     """Translate every error of reading an archive to one of our errors."""

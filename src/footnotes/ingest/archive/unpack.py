@@ -13,6 +13,7 @@ from footnotes.ingest.archive.members import (
     Member,
     check_not_encrypted,
     is_archive,
+    is_hidden,
     list_members,
     safe_name,
 )
@@ -96,7 +97,7 @@ class _Reader:
     def unpack_member(self, member: Member, batch: Batch, target: Path) -> None:
         name = safe_name(member.name)
         source = f"{self.archive.source}{INSIDE}{name or as_text(member.name)}"
-        if reason := member.left_out or ("hidden" if name is not None and _is_hidden(name) else ""):
+        if reason := member.left_out or ("hidden" if name is not None and is_hidden(name) else ""):
             batch.results.append(Added(source, None, "skipped", 0, None, (reason,)))
             return
         try:
@@ -135,7 +136,3 @@ class _Reader:
                     raise DocumentTooLarge(f"{as_text(member.name)} is larger than {self._limits.member_bytes:,} bytes")
                 file.write(block)
         return size
-
-
-def _is_hidden(name: str) -> bool:
-    return any(part.startswith(".") or part == "__MACOSX" for part in name.split("/"))

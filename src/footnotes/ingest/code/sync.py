@@ -14,10 +14,9 @@ from typing import Any
 
 from footnotes.analyse.layers import layer_of
 from footnotes.errors import NotFound
-from footnotes.ingest.code.files import SourceFile, source_files
+from footnotes.ingest.code.files import SourceFile, manifest_entry_points, source_files
 from footnotes.ingest.code.git import Change, Git, is_committed
 from footnotes.ingest.code.leave_out import reason_by_content
-from footnotes.ingest.code.manifests import manifest_entry_points
 from footnotes.ingest.ingestor import Ingestor, IngestTarget, program_version
 from footnotes.ingest.names import as_text
 from footnotes.ingest.plan import Plan, Seen
@@ -199,7 +198,7 @@ class RepositorySync(FolderSync):
                 self._touch(known.source)
 
     def _touch(self, source: str) -> None:
-        row = self._store.documents.find_by_source(self._user, self._target.collection, source)
+        row = self._store.documents.find_by(self._user, self._target.collection, "source", [source]).get(source)
         if row is not None:
             self._store.documents.touch(self._user, row, source=source, metadata=self._metadata(self._files[source]))
 

@@ -23,18 +23,18 @@ from footnotes.ingest.context import IngestContext
 from footnotes.ingest.embedding import check_embedder, open_generation
 from footnotes.ingest.importing.addresses import build_reader
 from footnotes.ingest.importing.fields import MOST_PAGES, filename_of, headings_of, title_of
-from footnotes.ingest.importing.reading import Reading
-from footnotes.ingest.importing.records import ImportChoices, ImportOptions, ImportResult, Reader, VectorCounts
-from footnotes.ingest.importing.spool import Spool, SpooledDocument, SpooledRecord
-from footnotes.ingest.importing.vectors import (
+from footnotes.ingest.importing.reading import (
     OTHER_SIZE,
     TOO_LONG,
     UNUSABLE,
+    Reading,
     Verdict,
     has_size_of,
     judge_vectors,
     unit_vector,
 )
+from footnotes.ingest.importing.records import ImportChoices, ImportOptions, ImportResult, Reader, VectorCounts
+from footnotes.ingest.importing.spool import Spool, SpooledDocument, SpooledRecord
 from footnotes.ingest.transfer import IMPORTED
 from footnotes.ingest.waiting import WaitingDocuments
 from footnotes.ingest.work import OnProgress, Progress, chunk_id, input_hash, quiet
@@ -168,7 +168,8 @@ class Importer:
         return outline_records(self._spool.records_of(document), document.group)
 
     def _find_same(self, outline: Outline) -> DocumentRow | None:
-        return self._store.documents.find_by_hash(self._user_id, self._options.collection, outline.file_hash)
+        key, documents = outline.file_hash, self._store.documents
+        return documents.find_by(self._user_id, self._options.collection, "hash", [key]).get(key)
 
     def _judge(self, generation: Generation) -> None:
         self._verdict = judge_vectors(self._spool, self._embedder, model=self._options.model, batch=self._embed_batch)
@@ -227,7 +228,8 @@ class Importer:
         if name is None:
             name = next(iter(self._spool.records_of(document))).id
         source = f"{self._origin}#{name}"
-        before = self._store.documents.find_by_source(self._user_id, self._options.collection, source)
+        found = self._store.documents.find_by(self._user_id, self._options.collection, "source", [source])
+        before = found.get(source)
         is_others = before is not None and before.document.file_hash != outline.file_hash
         return f"{source}@{outline.file_hash[:12]}" if is_others or source in self._batch.sources else source
 
@@ -292,8 +294,9 @@ class Importer:
         if draft.refused is not None:
             raise StoreLocked(draft.refused.message, remedy=draft.refused.remedy)
         if draft.claimed_pk is not None:
-            self._store.documents.wait_for_publish(self._user_id, draft.claimed_pk)
-            row = self._store.documents.find_by_hash(self._user_id, draft.collection, draft.file_hash)
+            documents = self._store.documents
+            documents.is_claimed_by_another(self._user_id, draft.claimed_pk, wait=True)
+            row = documents.find_by(self._user_id, draft.collection, "hash", [draft.file_hash]).get(draft.file_hash)
             if row is None or row.current is None:
                 raise StoreLocked(f"another writer gave up {draft.filename}", remedy="Run the same import again.")
             self.skipped += 1
@@ -320,7 +323,7 @@ class Importer:
             raise
 
 
-# Turns records into documents: their texts are joined by a blank line, and each record is exactly one chunk.
+# ── turns records into documents: their texts are joined by a blank line, and each record is exactly one chunk
 
 
 CHUNKER = "records-1"

@@ -107,6 +107,11 @@ class BaseSource(ABC):
         """Return the options of this kind of source."""
         return ()
 
+    @classmethod
+    def check_rights(cls, address: Address) -> None:
+        """Raise, without a connection, if an untrusted address names what only the server's operator may reach."""
+        address.check_named_host()
+
     def version(self) -> str | None:
         return None
 

@@ -14,7 +14,7 @@ from typing import NoReturn
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from footnotes.errors import OptionError, UrlBlocked
-from footnotes.fetch.address import connect, public_address
+from footnotes.fetch.address import connect, names_private, public_address
 from footnotes.fetch.http import PageDeadline
 from footnotes.ingest.sources.secrets import Secrets, is_reference
 from footnotes.settings import Settings
@@ -131,6 +131,11 @@ class Address:
         """Raise if the host is in a private network that may not be reached."""
         if not self.private:
             public_address(self.host, self.port or default_port, self.settings.fetch_seconds)
+
+    def check_named_host(self) -> None:
+        """Raise if the host is a number of a private network, or this machine, and may not be reached."""
+        if not self.private and names_private(self.host):
+            self._refuse("its host is in a private network, not on the internet")
 
     def connect(self, default_port: int) -> socket.socket:
         """Connect to the host; every address is checked first."""

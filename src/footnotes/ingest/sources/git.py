@@ -55,6 +55,12 @@ class GitSource(BaseSource):
     def options(cls) -> tuple[str, ...]:
         return "token", "private_key_file", "folder", "include", "exclude"
 
+    @classmethod
+    def check_rights(cls, address: Address) -> None:
+        super().check_rights(address)
+        if address.carrier in ("file", "ssh") or address.option("private_key_file"):
+            address.check_trusted("files and keys of the server are for its operator")
+
     @property
     def _url(self) -> str:
         """What git connects to: built of parts that were checked."""
@@ -70,9 +76,8 @@ class GitSource(BaseSource):
         settings = [each for each in fixed if each[0] not in ("core.sshCommand", "safe.bareRepository")]
         settings.append((f"protocol.{address.carrier}.allow", "always"))
         settings += [("http.followRedirects", "false"), ("http.lowSpeedLimit", "1"), ("http.lowSpeedTime", "60")]
-        if address.carrier in ("file", "ssh") or address.option("private_key_file"):
-            address.check_trusted("files and keys of the server are for its operator")
-        elif not address.private:
+        self.check_rights(address)
+        if not address.private:
             port = address.port or _CARRIERS[address.carrier]
             pinned = public_address(address.host, port, address.settings.fetch_seconds)
             if address.carrier == "git":

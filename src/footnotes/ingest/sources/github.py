@@ -48,6 +48,11 @@ class GitHubSource(BaseSource):
     def options(cls) -> tuple[str, ...]:
         return "token", "state", "pulls", "api"
 
+    @classmethod
+    def check_rights(cls, address: Address) -> None:
+        if address.option("api"):
+            address.check_private("an address of one's own may be inside the server's network")
+
     def entries(self) -> Iterator[Entry | LeftOut]:
         issues = self._list_issues() if self._client else iter(json.loads(self._file.read_text("utf-8")))
         for row in issues:
@@ -101,8 +106,7 @@ def _client(address: Address) -> httpx.Client:
         raise MissingExtra(
             "the API of GitHub needs the package 'httpx'", remedy='pip install "footnotes[github]"'
         ) from error
-    if address.option("api"):
-        address.check_private("an address of one's own may be inside the server's network")
+    GitHubSource.check_rights(address)
     headers = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28", "User-Agent": "footnotes"}
     if token := address.secret("token"):
         headers["Authorization"] = f"Bearer {token}"

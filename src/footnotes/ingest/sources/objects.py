@@ -39,6 +39,11 @@ class ObjectSource(BaseSource):
     def options(cls) -> tuple[str, ...]:
         return (*_PLAIN, *(name for names in _SECRETS.values() for name in names))
 
+    @classmethod
+    def check_rights(cls, address: Address) -> None:
+        if address.option("endpoint"):
+            address.check_private("an endpoint of one's own may be inside the server's network")
+
     def entries(self) -> Iterator[Entry | LeftOut]:
         for batch in self._store.list():
             for item in batch:
@@ -57,8 +62,7 @@ class ObjectSource(BaseSource):
 def _open_store(address: Address) -> S3Store | GCSStore | AzureStore:
     if not _BUCKET.fullmatch(address.host):
         raise OptionError(f"{address.host[:60]!r} is not the name of a bucket")
-    if address.option("endpoint"):
-        address.check_private("an endpoint of one's own may be inside the server's network")
+    ObjectSource.check_rights(address)
     secrets: dict[str, Any] = {name: found for name in _SECRETS[address.kind] if (found := address.secret(name))}
     anonymous = address.flag("anonymous")
     if not address.trusted and not anonymous:

@@ -81,6 +81,12 @@ class SftpSource(FileServer):
     def options(cls) -> tuple[str, ...]:
         return "password", "private_key", "passphrase", "known_hosts", "host_key"
 
+    @classmethod
+    def check_rights(cls, address: Address) -> None:
+        super().check_rights(address)
+        if address.option("known_hosts"):
+            address.check_trusted("files of the server are for its operator")
+
     def _connect(self) -> object:
         import asyncssh
         from sshfs import SSHFileSystem
@@ -95,7 +101,7 @@ class SftpSource(FileServer):
             # The keys and the agent of the server's operator are not for other callers.
             options = {"agent_path": None, "config": None, "client_keys": None, **options}
         if file := address.option("known_hosts"):
-            address.check_trusted("files of the server are for its operator")
+            self.check_rights(address)
             options["known_hosts"] = str(Path(file).expanduser())
         if line := address.option("host_key"):
             options["known_hosts"] = asyncssh.import_known_hosts(f"* {line}\n")

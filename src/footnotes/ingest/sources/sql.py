@@ -56,6 +56,10 @@ class SqlSource(BaseSource):
     def options(cls) -> tuple[str, ...]:
         return "query", "table", "id", "title", "as", "password", "host"
 
+    @classmethod
+    def check_rights(cls, address: Address) -> None:
+        address.check_trusted("only the operator of the server may use databases")
+
     def entries(self) -> Iterator[Entry | LeftOut]:
         columns, rows = self._fetch_rows()
         if self.address.option("as") == "table":
@@ -120,7 +124,7 @@ def _engine(address: Address) -> sqlalchemy.Engine:
             raise FileNotFoundError(f"there is no file {path}")
         url = URL.create("sqlite", database=f"file:{quote(str(path))}", query={"mode": "ro", "uri": "true"})
         return create_engine(url, poolclass=NullPool)
-    address.check_trusted("only the operator of the server may use databases")
+    SqlSource.check_rights(address)
     password = address.secret("password") or None
     database = address.path.strip("/")
     url = URL.create(

@@ -257,7 +257,7 @@ class SourceSync(SyncPass):
 
     def _touch(self, source: str) -> None:
         """Update the metadata of a moved entry: it may name its path."""
-        row = self._store.documents.find_by_source(self._user, self._target.collection, source)
+        row = self._store.documents.find_by(self._user, self._target.collection, "source", [source]).get(source)
         if row is not None and (metadata := self._entries[source].metadata):
             self._store.documents.touch(self._user, row, source=source, metadata=check_metadata(metadata))
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from footnotes.errors import ArchiveLimit, SourceUnreadable
+from footnotes.ingest.archive.members import is_hidden, safe_name
 from footnotes.ingest.sources import Address, BaseSource, Content, Entry, LeftOut
 from footnotes.ingest.sources.files import BLOCK, write_blocks
 from footnotes.store.naming import name_of
@@ -57,6 +58,13 @@ class Tree(ABC):
         status = self.path.stat()
         return f"{status.st_size}/{status.st_mtime_ns}"
 
+    def refusal(self, name: str) -> str:
+        """Return why `add` would refuse a file of this name, or pass over it; empty if it would not."""
+        plain = safe_name(name)
+        if plain is None:
+            return "its name points out of the archive"
+        return "hidden" if is_hidden(plain) else ""
+
     def close(self) -> None:  # noqa: B027
         pass
 
@@ -78,6 +86,9 @@ class _Folder(Tree):
 
     def open(self, name: str) -> IO[bytes]:
         return (self.path / name).open("rb")
+
+    def refusal(self, name: str) -> str:
+        return ""
 
     def version(self) -> str | None:
         return None
@@ -152,8 +163,13 @@ class FolderSource(ExportSource):
     """`folder:~/Inbox`: the files of a folder, a zip or a tar, for a server to follow."""
 
     def entries(self) -> Iterator[Entry | LeftOut]:
+        seen: set[str] = set()
         for file in self.tree.files():
-            yield Entry(file.name, file.stamp, file.size, {"path": file.name})
+            if reason := self.tree.refusal(file.name) or ("it is there more than once" if file.name in seen else ""):
+                yield LeftOut(file.name, reason)
+            else:
+                yield Entry(file.name, file.stamp, file.size, {"path": file.name})
+            seen.add(file.name)
 
     def read(self, entry: Entry, folder: Path) -> Iterable[Content]:
         yield Content(self.tree.write(entry.key, folder / "file", self.limit), name_of(entry.key))

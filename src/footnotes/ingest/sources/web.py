@@ -14,12 +14,11 @@ from lxml.html import HtmlElement
 
 from footnotes.errors import DocumentError, FetchFailed, RobotsDisallowed, UnsupportedType
 from footnotes.fetch.client import Client, Fetched, Unchanged
-from footnotes.fetch.sitemap import is_sitemap, read_sitemap
 from footnotes.fetch.url import Url, join_url, parse_url, same_site
 from footnotes.ingest.sources import Address, BaseSource, Content, Entry, LeftOut
 from footnotes.ingest.sources.files import digest, write_blocks
 from footnotes.ingest.sources.main_content import main_content, page_tree
-from footnotes.ingest.web import MOST_SITEMAPS, filename_of, rules_from
+from footnotes.ingest.web import MOST_SITEMAPS, filename_of, is_sitemap, read_sitemap, rules_from
 
 DEPTH = 3
 _Listing = Generator[Entry | LeftOut, None, list[Url]]

@@ -10,10 +10,9 @@ from typing import Any
 
 from footnotes.analyse.layers import layer_of
 from footnotes.errors import DocumentError, MissingExtra, OptionError, SourceUnreadable
-from footnotes.ingest.code.files import SourceFile, source_files
+from footnotes.ingest.code.files import SourceFile, manifest_entry_points, source_files
 from footnotes.ingest.code.git import Git
 from footnotes.ingest.code.leave_out import reason_by_content
-from footnotes.ingest.code.manifests import manifest_entry_points
 from footnotes.ingest.sync import check_root
 from footnotes.parse import Source
 from footnotes.parse.open import Limits, parse_document

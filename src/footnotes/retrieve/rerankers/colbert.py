@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +22,10 @@ from footnotes.embed.files import COLBERT, VOCABULARY, ModelFiles, own_file, rea
 from footnotes.embed.hub import find_weights, locate_model
 from footnotes.embed.session import batches, cores, open_session, padded, unit_rows
 from footnotes.embed.tokens import WordPieceTokenizer
-from footnotes.errors import ModelDamaged, ProviderTimeout
+from footnotes.errors import ConfigError, ModelDamaged, ProviderTimeout
 from footnotes.remote.deadline import Deadline
-from footnotes.retrieve.rerankers.late import max_similarity
 from footnotes.settings import Settings
-from footnotes.types import Hit
+from footnotes.types import Hit, Role
 
 Floats = NDArray[np.float64]
 WEIGHT = 0.5
@@ -187,3 +186,63 @@ def _marked(ids: Sequence[int], mark: int) -> list[int]:
 def _in_folder(folder: Path) -> ModelFiles:
     tokenizer = folder / "tokenizer.json"
     return ModelFiles(find_weights(folder), tokenizer if tokenizer.is_file() else own_file(VOCABULARY), "")
+
+
+# Late interaction over the embedder's own token vectors: needs no second model.
+#
+# Khattab and Zaharia, "ColBERT: Efficient and effective passage search via contextualized late interaction over
+# BERT", SIGIR 2020: for each token of the question the best cosine among the passage's tokens, averaged. The score
+# adds the cosine of the whole passage, and a fifth of its lexical score relative to the best one.
+
+
+LEXICAL_WEIGHT = 0.2
+BATCH = 8
+"""Passages read between two checks of the deadline."""
+
+
+class TokenVectors(Protocol):
+    """`LocalEmbedder.token_vectors`."""
+
+    def __call__(self, texts: Sequence[str], *, role: Role) -> list[NDArray[np.float32]]: ...
+
+
+class LateReranker:
+    """Reranks by token vectors, computed for each search."""
+
+    def __init__(self, token_vectors: TokenVectors | None) -> None:
+        if token_vectors is None:
+            raise ConfigError(
+                "the embedder has no vectors of single tokens, which the reranker 'late' needs",
+                remedy="Use the local embedder, or another reranker.",
+            )
+        self._token_vectors = token_vectors
+
+    @property
+    def name(self) -> str:
+        return "late"
+
+    def score(self, question: str, hits: Sequence[Hit], *, deadline: Deadline) -> list[float]:
+        query = self._token_vectors([question], role="query")[0]
+        similar: list[float] = []
+        for start in range(0, len(hits), BATCH):
+            if deadline.over:
+                raise ProviderTimeout("reranking did not finish in time")
+            texts = [hit.text for hit in hits[start : start + BATCH]]
+            similar += [max_similarity(query, tokens) for tokens in self._token_vectors(texts, role="passage")]
+        best = max((hit.scores.lexical.score for hit in hits if hit.scores.lexical), default=0.0)
+        return [tokens + _whole(hit) + _lexical(hit, best) for tokens, hit in zip(similar, hits, strict=True)]
+
+
+def max_similarity(query: NDArray[np.float32], passage: NDArray[np.float32]) -> float:
+    """Return the mean over the question's tokens of the best cosine among the passage's tokens."""
+    if not len(query) or not len(passage):
+        return 0.0
+    return float((query @ passage.T).max(axis=1).mean())
+
+
+def _whole(hit: Hit) -> float:
+    return hit.scores.dense.score if hit.scores.dense else 0.0
+
+
+def _lexical(hit: Hit, best: float) -> float:
+    return LEXICAL_WEIGHT * hit.scores.lexical.score / best if hit.scores.lexical and best > 0 else 0.0

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from footnotes.answer import last_answer
-from footnotes.answer.prompt import escaped
+from footnotes.answer.prompt import escape
 from footnotes.errors import FootnotesError, QueryEmpty
 from footnotes.server import replies as r
 from footnotes.server.gate import request_id_of
@@ -83,7 +83,7 @@ async def api_search(
 
 def _api_answer(query: str, limit: int, answer: Answer, allowance: Allowance) -> r.ApiAnswer:
     prompt = answer.prompt or _passages_text(answer)
-    shown = [hit for hit in answer.hits if not answer.prompt or escaped(hit.text.strip())[:_BEGINNING] in prompt]
+    shown = [hit for hit in answer.hits if not answer.prompt or escape(hit.text.strip())[:_BEGINNING] in prompt]
     chunks = sorted((_chunk(hit, _similarity(hit)) for hit in shown), key=lambda chunk: -chunk.similarity)
     steps = tuple(_steps(query, limit, answer, chunks))
     return r.ApiAnswer(

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path
 from pydantic import Field
 
-from footnotes.answer.models.connect import ADDRESSES, found_here, models_of, tried
+from footnotes.answer.models.connect import ADDRESSES, Tried, find_servers, models_of, try_model
 from footnotes.errors import Forbidden, ProviderError
 from footnotes.server import replies as r
 from footnotes.server.connections import ConnectedModel, NewConnection
@@ -60,10 +60,9 @@ def connect(body: ConnectionBody, state: State, caller: Admin) -> ConnectedModel
 
 
 @router.post("/test", summary="Test a model", responses=errors(404, *MODEL_ERRORS, body=True))
-def test(body: TriedBody, state: State, caller: Admin) -> r.Tried:
+def test(body: TriedBody, state: State, caller: Admin) -> Tried:
     """Sends a small request. Returns the time to the first words, or the exact error; stores nothing."""
-    found = tried(state.connections.build(caller, body.to_connection(), body.id), state.settings)
-    return r.Tried(found.ok, found.ms, found.first, found.error)
+    return try_model(state.connections.build(caller, body.to_connection(), body.id), state.settings)
 
 
 @router.post("/models", summary="List the models of a provider", responses=errors(404, *MODEL_ERRORS, body=True))
@@ -81,7 +80,7 @@ def found(state: State, caller: Admin) -> r.FoundServers:
     """Looks for Ollama, LM Studio and llama.cpp at their loopback ports; only for the server's own tenant."""
     if not state.connections.are_allowed or caller.tenant != state.settings.user:
         raise Forbidden("only the operator may search for programs on this machine")
-    return r.FoundServers(list(found_here(state.settings)))
+    return r.FoundServers(list(find_servers(state.settings)))
 
 
 @router.put("/{connection}", summary="Choose the model that answers", responses=errors(404, body=True))

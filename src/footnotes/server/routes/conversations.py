@@ -18,9 +18,8 @@ from footnotes.server.models import NewConversationBody, RatingBody, TitleBody, 
 from footnotes.server.openapi import MODEL_ERRORS, errors, events
 from footnotes.server.responses import SafeJson
 from footnotes.server.routes.finding import answer_events
-from footnotes.server.running_answers import RunningAnswer, TurnKey
+from footnotes.server.running_answers import RunningAnswer, TurnKey, restore_passages
 from footnotes.server.state import Reader, ReadLibrary, ServerState, State
-from footnotes.server.stored_answers import restore_passages
 from footnotes.server.streams import open_event_stream, stream_events
 from footnotes.server.strict import StrictRoute
 from footnotes.store.conversations import NewTurn, TurnEnd
@@ -61,7 +60,7 @@ async def begin(
 @router.get("/{conversation}", summary="One conversation", responses=errors(404))
 def conversation(conversation: Id, library: ReadLibrary, state: State, caller: Reader) -> r.WholeConversation:
     """With all its turns. Follow a turn that is still `asking` at its `events`."""
-    found = library.conversations.one(caller.tenant, conversation)
+    found = library.conversations.get(caller.tenant, conversation)
     turns = library.conversations.turns(caller.tenant, conversation)
     ended = [_end_if_dead(turn, conversation, library, state, caller) for turn in turns]
     return r.WholeConversation(found, [restore_passages(turn, library) for turn in ended])
@@ -100,7 +99,7 @@ async def ask(
 
 @router.get("/{conversation}/turns/{number}", summary="One turn", responses=errors(404))
 def turn(conversation: Id, number: Number, library: ReadLibrary, state: State, caller: Reader) -> KeptTurn:
-    found = library.conversations.turn(caller.tenant, conversation, number)
+    (found,) = library.conversations.turns(caller.tenant, conversation, number)
     return restore_passages(_end_if_dead(found, conversation, library, state, caller), library)
 
 
@@ -119,7 +118,7 @@ async def follow(
 ) -> Response:
     """Sends all events of the answer so far, then the rest as they happen."""
     key = (caller.tenant, conversation, number)
-    await state.pools.short.run(library.conversations.turn, caller.tenant, conversation, number)
+    await state.pools.short.run(library.conversations.turns, caller.tenant, conversation, number)
     here = state.running_answers.find(key)
     lines = here.follow() if here is not None else state.running_answers.watch(key, library)
     return open_event_stream(state.streams, caller, lines, request_id_of(request.scope), write=lambda line: line)
@@ -132,7 +131,8 @@ async def stop(conversation: Id, number: Number, library: ReadLibrary, state: St
     kept = library.conversations
     if not await state.running_answers.stop((caller.tenant, conversation, number)):
         await state.pools.short.run(kept.stop, caller.tenant, conversation, number)
-    return await state.pools.short.run(kept.turn, caller.tenant, conversation, number)
+    (turn,) = await state.pools.short.run(kept.turns, caller.tenant, conversation, number)
+    return turn
 
 
 @router.put("/{conversation}/turns/{number}/rating", summary="Rate an answer", responses=errors(404, 507, body=True))
@@ -142,7 +142,8 @@ def rate(
     """Up, down or neither, with a reason. `footnotes eval --from-ratings` builds a golden set from ratings."""
     _check_may_change(state, caller, library, conversation)
     library.conversations.rate(caller.tenant, conversation, number, body.rating, body.reason)
-    return restore_passages(library.conversations.turn(caller.tenant, conversation, number), library)
+    (turn,) = library.conversations.turns(caller.tenant, conversation, number)
+    return restore_passages(turn, library)
 
 
 # ── how
@@ -189,7 +190,7 @@ async def _ask(
         return stream_events(lines, request_id_of(request.scope), write=lambda line: line, headers=headers)
     async for _ in found.follow():
         pass
-    kept = await state.pools.short.run(library.conversations.turn, caller.tenant, conversation, number)
+    (kept,) = await state.pools.short.run(library.conversations.turns, caller.tenant, conversation, number)
     return SafeJson(await state.pools.short.run(restore_passages, kept, library), headers=headers)
 
 
@@ -211,7 +212,7 @@ async def _start_answer(
     try:
         await found.wait_begun()
     except InputError:
-        await state.pools.short.run(library.conversations.drop_turn, tenant, conversation, number)
+        await state.pools.short.run(library.conversations.delete, tenant, conversation, since=number)
         raise
     return found
 
@@ -231,12 +232,13 @@ def _end_if_dead(turn: KeptTurn, conversation: str, library: Library, state: Ser
     gone = ServerBusy("the server stopped before the answer was complete", remedy="Ask again.")
     end = TurnEnd("failed", turn.text, None, ErrorInfo(gone.code, gone.message, gone.remedy))
     library.conversations.end(caller.tenant, (conversation, turn.number), turn.holder, end)
-    return library.conversations.turn(caller.tenant, conversation, turn.number)
+    (ended,) = library.conversations.turns(caller.tenant, conversation, turn.number)
+    return ended
 
 
 def _check_may_change(state: ServerState, caller: Caller, library: Library, conversation: str) -> None:
     """Raise unless the key began this conversation or may write."""
     state.intake.check_may_change()
-    found = library.conversations.one(caller.tenant, conversation)
+    found = library.conversations.get(caller.tenant, conversation)
     if found.owner != caller.key_id and not caller.may("write"):
         raise Forbidden("another key created the conversation", remedy="Use a key with the write scope.")

@@ -351,7 +351,7 @@ async def page_boxes(
     return r.Boxes(page, picture.width, picture.height, boxes)
 
 
-# Renders a page of a stored PDF as an image, with the quoted sentence boxed.
+# ── renders a page of a stored PDF as an image, with the quoted sentence boxed ────────────────────────────────
 
 
 _WASH = (255, 214, 90)  # the colour behind the words

@@ -194,7 +194,7 @@ def export(
     form: Annotated[Literal["md", "docx"], Query(alias="format")] = "md",
 ) -> Response:
     """A file of the conversation with its footnotes; in a Word document they are native footnotes."""
-    found = library.conversations.one(caller.tenant, conversation)
+    found = library.conversations.get(caller.tenant, conversation)
     turns = library.conversations.turns(caller.tenant, conversation)
     if form == "md":
         body, kind = to_markdown(found.title, turns).encode("utf-8", "replace"), "text/markdown; charset=utf-8"

@@ -104,6 +104,9 @@ SELECT count(*) AS n FROM jobs WHERE tenant = coalesce($1, tenant) AND state IN 
 -- name: count_states()
 SELECT state, count(*) AS jobs FROM jobs GROUP BY state
 
+-- name: count_states_by_tenant()
+SELECT tenant, state, count(*) AS jobs FROM jobs GROUP BY tenant, state
+
 -- name: find_job(tenant, id)
 SELECT * FROM jobs WHERE tenant = $1 AND id = $2
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from footnotes.store.database import Cursor, Database, Row
-from footnotes.store.lexemes import Terms, chunk_terms
+from footnotes.store.lexemes import Terms, chunk_terms, split_terms
 from footnotes.store.packing import half_vectors
 from footnotes.store.postgres.clean import clean, clean_json
 from footnotes.store.postgres.cursor import PostgresCursor, pack_json
@@ -56,6 +56,9 @@ def analyzed(chunks: Iterable[ChunkDraft], text_of: Callable[[int, int], str], n
     """Yield chunks with their terms, computed on demand."""
     for chunk in chunks:
         text = clean(text_of(chunk.start, chunk.end))
+        if chunk.terms is not None:
+            yield ChunkRow(chunk, text, split_terms(chunk.terms))
+            continue
         metadata = clean_json(chunk.metadata)
         terms = chunk_terms(
             text,

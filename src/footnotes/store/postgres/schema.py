@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from importlib import resources
 
-from footnotes.errors import SchemaTooNew, StoreError, StoreUnavailable
+from footnotes.errors import SchemaTooNew, StoreError, StoreLocked, StoreUnavailable
 from footnotes.store import statements
 from footnotes.store.postgres import rewords
 from footnotes.store.postgres.cursor import PostgresCursor
 from footnotes.store.postgres.database import Connection, Database
-from footnotes.store.postgres.online import in_turns
 from footnotes.store.postgres.upkeep import TABLES
 
 ROLES = ("footnotes_tenant", "footnotes_service", "footnotes_reader")
@@ -163,3 +163,26 @@ def _version(connection: Connection) -> int:
 
 def _cursor(connection: Connection) -> PostgresCursor:
     return PostgresCursor(connection, "")
+
+
+# Changes tables while they are in use: no statement waits long for a lock, because others would queue behind it.
+
+
+LOCK_MS, TURNS, BETWEEN_SECONDS = 2_000, 30, 1.0
+"""How long to wait for a lock, how often, and the pause for others in between."""
+
+
+def in_turns(connection: Connection, script: str) -> None:
+    """Run a script as one transaction; if a table is in use, release the locks and retry."""
+    for turn in range(TURNS):
+        try:
+            connection.execute(f"BEGIN;\nSET LOCAL lock_timeout = {LOCK_MS:d};\n{script}\n;COMMIT;")
+            return
+        except StoreLocked:
+            connection.execute("ROLLBACK")
+            if turn == TURNS - 1:
+                raise
+            time.sleep(BETWEEN_SECONDS)
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise

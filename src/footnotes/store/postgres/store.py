@@ -18,11 +18,11 @@ from footnotes.errors import FootnotesError, StoreLocked, StoreReadOnly, StoreUn
 from footnotes.index.remote import VectorDatabase
 from footnotes.settings import Settings
 from footnotes.store import documents, generations, recovery
-from footnotes.store.address import redacted
 from footnotes.store.base import BaseStore
 from footnotes.store.chunks import missing_vectors
 from footnotes.store.database import Cursor
 from footnotes.store.files import Files, FolderFiles, files_of
+from footnotes.store.make import redacted
 from footnotes.store.originals import FOLDER, Originals
 from footnotes.store.postgres import chunks, saving, schema, statistics, upkeep
 from footnotes.store.postgres.change_feed import PostgresChangeFeed
@@ -30,8 +30,7 @@ from footnotes.store.postgres.chunks import Where
 from footnotes.store.postgres.claiming import claim
 from footnotes.store.postgres.cursor import PostgresCursor
 from footnotes.store.postgres.database import Database
-from footnotes.store.postgres.dense_options import DenseOptions, dense_options
-from footnotes.store.postgres.indexes import Indexes
+from footnotes.store.postgres.indexes import DenseOptions, Indexes, dense_options
 from footnotes.store.postgres.remote_legs import RemoteLegs
 from footnotes.store.postgres.view import PostgresSearchView, Served
 from footnotes.store.postgres.writers import Writers
@@ -371,6 +370,10 @@ class PostgresStore(BaseStore):
                 cursor.run("bump")
 
     @property
+    def stores_terms(self) -> bool:
+        return True
+
+    @property
     def is_indexing_behind(self) -> bool:
         return False
 
@@ -415,9 +418,8 @@ class PostgresStore(BaseStore):
         if self.remote is not None:
             self.remote.attempt(generation)
 
-    def dense_index(self, user_id: str) -> DenseIndex | None:
-        """Return the index of the serving generation's vectors; None if a vector database holds them."""
-        generation = self.generations.serving(user_id)
+    def dense_index(self, generation: Generation | None) -> DenseIndex | None:
+        """Return the index of a generation's vectors; None if a vector database holds them."""
         if generation is None or (self.remote is not None and "dense" in self.remote.legs):
             return None
         return self._indexes.state(generation)

@@ -75,14 +75,6 @@ class PostgresSearchView(LegsView):
         self._fetched: _Fetched | None = None
 
     @property
-    def embedder(self) -> str:
-        return self._generation.embedder if self._generation else ""
-
-    @property
-    def fingerprint(self) -> str:
-        return self._generation.fingerprint if self._generation else ""
-
-    @property
     def stamp(self) -> str:
         """Read from the database unless a search just fetched it: answers are cached by it, so it must not lag."""
         if self._fetched is None and not self._trial:

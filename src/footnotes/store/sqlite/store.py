@@ -36,9 +36,8 @@ from footnotes.store.sqlite.change_feed import SqliteChangeFeed
 from footnotes.store.sqlite.connection import Database, migrate, schema_version
 from footnotes.store.sqlite.indexer import Indexer
 from footnotes.store.sqlite.indexes import Indexes, IndexPositions, loss_message
-from footnotes.store.sqlite.presence import check_present, mark, was_library
-from footnotes.store.sqlite.served import Served, served
-from footnotes.store.sqlite.view import SqliteSearchView
+from footnotes.store.sqlite.view import Served, SqliteSearchView, served
+from footnotes.store.sqlite.wal import check_present, mark, was_library
 from footnotes.store.statements import migrations
 from footnotes.types import ErrorInfo
 
@@ -68,6 +67,7 @@ class SqliteStore(BaseStore):
     ) -> None:
         super().__init__()
         self.folder = folder
+        self.address = str(folder)
         self._lock_seconds = lock_seconds
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -115,10 +115,6 @@ class SqliteStore(BaseStore):
         finally:
             database.close()
         return [number for number, _ in migrations("footnotes.store.sqlite") if before < number <= now], now
-
-    @property
-    def address(self) -> str:
-        return str(self.folder)
 
     def close(self) -> None:
         self._indexer.close()

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from footnotes.errors import StoreUnavailable
 from footnotes.index import Allowed, Facets, Found, IndexDamaged, Vector
+from footnotes.store.database import Cursor
 from footnotes.store.facets import DEFINES, facet_term
 from footnotes.store.filters import facet_groups
 from footnotes.store.legs import LegsView
-from footnotes.store.records import ChunkSpan, StoredHit
+from footnotes.store.records import ChunkSpan, Generation, StoredHit
+from footnotes.store.rows import generation_row
 from footnotes.store.sqlite import chunks
 from footnotes.store.sqlite.connection import Database
-from footnotes.store.sqlite.filters import compile_filter
+from footnotes.store.sqlite.cursor import compile_filter
 from footnotes.store.sqlite.indexes import DenseLeg, Indexes, LexicalLeg
-from footnotes.store.sqlite.served import Served
 from footnotes.store.views import Symbols
 from footnotes.types import Filter
 
@@ -57,14 +59,6 @@ class SqliteSearchView(LegsView):
         self._seq = 0
         if self._generation is not None:
             self._seq = indexes.expected(self._generation, served.visible, served.required)
-
-    @property
-    def embedder(self) -> str:
-        return self._generation.embedder if self._generation else ""
-
-    @property
-    def fingerprint(self) -> str:
-        return self._generation.fingerprint if self._generation else ""
 
     @property
     def stamp(self) -> str:
@@ -202,3 +196,32 @@ class SqliteSearchView(LegsView):
         # One statement reads one state of the database; only a chunk longer than two pieces needs another statement.
         with self._database.read(self._user_id) as cursor:
             return chunks.hits(cursor, self._generation.pk, keys)
+
+
+# ── the state of a folder that a tenant's searches see ────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """The state for searches: `visible` is the change they expect, `required` the one they need at least.
+
+    `last` is the last change, and `staged` means that a version waits to be shown. If an index has another position
+    than `last`, or a version waits, it contains unpublished chunks.
+    """
+
+    generation: Generation | None = None
+    visible: int = 0
+    waiting: int = 0
+    required: int = 0
+    epoch: int = 0
+    last: int = 0
+    staged: bool = False
+
+
+def served(cursor: Cursor) -> Served:
+    """Return the current state for searches."""
+    row = cursor.one("served")
+    if row is None:
+        return Served()
+    names = ("visible", "waiting", "required", "epoch", "last")
+    return Served(generation_row(row), **{name: row[name] for name in names}, staged=bool(row["staged"]))

@@ -262,7 +262,7 @@ class Removal:
             assert library.search("somebody").hits and library.verify().ok
 
 
-# Work that fails, waits, is interrupted and is continued.
+# ── work that fails, waits, is interrupted and is continued ───────────────────────────────────────────────────
 
 
 class BrokenEmbedder(HashingEmbedder):

@@ -95,7 +95,7 @@ class Strings:
             assert library.documents(where="large>1000000") and library.documents(where="negative<0")
 
 
-# Texts to put into a store under test.
+# ── texts to put into a store under test ──────────────────────────────────────────────────────────────────────
 
 
 HANDBOOK = """# Handbook

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from footnotes.testing.provider import ScriptedProvider
+from provider import ScriptedProvider
 
 
 @pytest.fixture

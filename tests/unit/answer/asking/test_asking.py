@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 import footnotes
+import provider as fake
 from asked import CANTEEN, opened
 from footnotes.errors import OptionError, ProviderBadResponse, QueryError, SearchUnavailable
 from footnotes.library import Library
 from footnotes.settings import Settings
-from footnotes.testing import provider as fake
 from footnotes.testing.embedder import HashingEmbedder
-from footnotes.testing.provider import Asked, ScriptedProvider
 from footnotes.types import Answer, Event, Turn
+from provider import Asked, ScriptedProvider
 
 
 def checked(library: Library, answer: Answer) -> Answer:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import provider as fake
 from asked import opened
-from footnotes.testing import provider as fake
-from footnotes.testing.provider import ScriptedProvider
 from footnotes.wire import to_json
+from provider import ScriptedProvider
 
 
 def test_events_have_a_shape_each_and_end_in_the_answer(tmp_path: Path, provider: ScriptedProvider) -> None:

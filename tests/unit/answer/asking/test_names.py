@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from footnotes.answer.asking.names import named_documents, other_names, renamed, without_fiscal, without_instructions
+from footnotes.answer.asking.names import (
+    named_documents,
+    other_names,
+    use_document_names,
+    without_fiscal,
+    without_instructions,
+)
 from footnotes.library import Library
 from footnotes.settings import Settings
 from footnotes.testing.hits import make_hit
@@ -35,7 +41,7 @@ def test_a_users_list_names_things_otherwise() -> None:
     found = other_names(
         "How much did JnJ earn?", ["Johnson & Johnson earned much."], None, [["JnJ", "Johnson & Johnson"]]
     )
-    assert renamed("How much did JnJ earn?", found) == "How much did Johnson & Johnson earn?"
+    assert use_document_names("How much did JnJ earn?", found) == "How much did Johnson & Johnson earn?"
 
 
 @pytest.mark.parametrize(

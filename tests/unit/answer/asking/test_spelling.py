@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from footnotes.answer.asking.spelling import corrected, distance
+from footnotes.answer.asking.names import correct_spelling, distance
 from footnotes.library import Library
 from footnotes.settings import Settings
 
@@ -23,11 +23,11 @@ def test_only_words_no_document_has_are_corrected() -> None:
     texts = ["A dependency is injected. Injection of a dependency is easy."]
     known = {"depend", "inject", "easi"}
     assert (
-        corrected("what is depandency injecton", texts, lambda term: float(term in known))
+        correct_spelling("what is depandency injecton", texts, lambda term: float(term in known))
         == "what is dependency injection"
     )
-    assert corrected("is Quarkus easy", texts, lambda term: float(term in known)) == "is Quarkus easy"
-    assert corrected("why shouldn't it", ["it should"], lambda term: 0.0) == "why shouldn't it"
+    assert correct_spelling("is Quarkus easy", texts, lambda term: float(term in known)) == "is Quarkus easy"
+    assert correct_spelling("why shouldn't it", ["it should"], lambda term: 0.0) == "why shouldn't it"
 
 
 def test_a_misspelled_question_is_answered_and_says_what_was_searched_for(tmp_path: Path) -> None:

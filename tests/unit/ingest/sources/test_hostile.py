@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import socket
 import sqlite3
+import tarfile
+import warnings
+import zipfile
 from contextlib import closing
 from pathlib import Path
 
@@ -47,6 +51,38 @@ def test_a_query_cannot_leave_the_transaction_that_reads(
     assert postgres.execute("SELECT count(*) FROM t", address=address)[0][0] == 1
     assert not postgres.execute("SELECT 1 FROM pg_tables WHERE tablename = 'pwned'", address=address)
     assert library.sync(named, options={"table": "t"}).counts["added"] == 1
+
+
+MEMBERS = (
+    "bees.md",
+    "../out.md",
+    "/abs.md",
+    "C:\\drive.md",
+    "a\x1b[2J.md",
+    ".hidden.md",
+    "__MACOSX/bees.md",
+    "bees.md",
+)
+
+
+@pytest.mark.parametrize("packing", ["zip", "tar"])
+def test_a_packed_folder_is_read_by_the_rules_of_archives(library: Library, tmp_path: Path, packing: str) -> None:
+    path = tmp_path / f"evil.{packing}"
+    with warnings.catch_warnings(action="ignore"):  # of a name that is there twice
+        if packing == "zip":
+            with zipfile.ZipFile(path, "w") as made:
+                for number, name in enumerate(MEMBERS):
+                    made.writestr(name, f"Bees make honey, {number}.")
+        else:
+            with tarfile.open(path, "w") as packed:
+                for number, name in enumerate(MEMBERS):
+                    info, content = tarfile.TarInfo(name), f"Bees make honey, {number}.".encode()
+                    info.size = len(content)
+                    packed.addfile(info, io.BytesIO(content))
+    done = library.sync(f"folder:{path}")
+    assert done.counts["added"] == 1
+    assert [document.source for document in library.documents()] == [f"folder:{path}/bees.md"]
+    assert library.sync(f"folder:{path}").counts["deleted"] == 0
 
 
 @needs_git

@@ -12,6 +12,7 @@ const LONGEST = 4000;
 /** @param {{text?: string, quote?: string, filename: string, headings?: string[]}} passage */
 export function plainWords(passage) {
   const text = (passage.text ?? passage.quote ?? "").slice(0, LONGEST);
+  if (kindOf(passage.filename) === "rst") return withoutDirectives(text);
   if (!isMarkdown(passage.filename)) return withoutRules(withoutSigns(text));
   const known = new Set((passage.headings || []).map((words) => wordsIn(words)));
   const blocks = markdownBlocks(text).flatMap((block) => block.nodes);
@@ -32,6 +33,20 @@ function linesOf(node) {
   if (items.length > 0) return items.map((item) => `– ${item.textContent}`);
   // A passage that begins inside a table has rows without a head, which lexers do not recognise as a table.
   return [node.nodeName === "P" ? withoutRules(node.textContent || "") : node.textContent || ""];
+}
+
+/** Prose of reStructuredText without rules, directives and the marks of roles, literals and links. */
+function withoutDirectives(text) {
+  const plain = text
+    .replace(/^([!-/:-@[-`{-~])\1{3,}[ \t]*$\n?/gm, "")
+    .replace(/(^[ \t]*\.\. [^\n]*::[^\n]*\n)(?:[ \t]+:[\w -]+:[^\n]*(?:\n|$))+/gm, "$1")
+    .replace(/^([ \t]*)\.\. (?:attention|caution|danger|error|hint|important|note|seealso|tip|warning)::[ \t]*/gm, "$1")
+    .replace(/^[ \t]*\.\. (?:_[^:\n]+:|(?:\|[^|\n]+\| )?[\w:-]+::)[^\n]*$/gm, "")
+    .replace(/(?<![\w:]):(?:[a-z]+:)?[a-z-]+:(?=`)/g, "")
+    .replace(/``([^`\n]+)``|`[!~]?([^`<>\n]+?)(?:\s*<[^`<>]*>)?`_{0,2}/g, (_, code, role) => code ?? role)
+    .replace(/\*\*([^*\n]+)\*\*/g, "$1")
+    .replace(/::[ \t]*$/gm, ":");
+  return plain.replace(/\n{2,}/g, "\n").trim() || text;
 }
 
 /** Rows of a table without the strokes between cells. */

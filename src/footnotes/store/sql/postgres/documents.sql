@@ -14,10 +14,6 @@ SELECT {document_columns} FROM documents d WHERE d.user_id = $1 AND d.id = $2
 -- name: document_by_hash(user_id, collection, file_hash)
 SELECT {document_columns} FROM documents d WHERE d.user_id = $1 AND d.collection = $2 AND d.file_hash = $3
 
--- name: document_by_source(user_id, collection, source)
-SELECT {document_columns} FROM sources s JOIN documents d ON d.pk = s.document
-WHERE s.user_id = $1 AND s.collection = $2 AND s.source = $3
-
 -- name: documents_by_hashes(user_id, collection, hashes)
 SELECT {document_columns} FROM documents d
 WHERE d.user_id = $1 AND d.collection = $2 AND d.file_hash = ANY ($3)

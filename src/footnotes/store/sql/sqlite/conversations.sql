@@ -63,9 +63,6 @@ WHERE user_id = ?1 AND conversation = ?2 AND number = ?3 AND state = 'asking';
 -- name: rate_turn(user_id, conversation, number, rating, reason)
 UPDATE turns SET rating = ?4, reason = ?5 WHERE user_id = ?1 AND conversation = ?2 AND number = ?3;
 
--- name: rated_turns(user_id)
-SELECT conversation, {turn_columns} FROM turns WHERE user_id = ?1 AND rating IS NOT NULL ORDER BY created_at, conversation;
-
 -- name: quote_documents(user_id, conversation, turn, documents)
 INSERT INTO turn_documents (user_id, document_id, conversation, turn)
 SELECT ?1, value, ?2, ?3 FROM json_each(?4) WHERE 1 ON CONFLICT DO NOTHING;
