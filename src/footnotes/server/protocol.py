@@ -11,13 +11,16 @@ import contextlib
 import resource
 import secrets
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from footnotes.errors import ClientTooSlow, FootnotesError, HeadersTooLarge, RequestInvalid, ServerBusy
 from footnotes.server.responses import dump_json, error_body
 from footnotes.settings import Settings
+
+if TYPE_CHECKING:
+    from uvicorn._types import ASGISendEvent
 
 MOST_HEADER_BYTES = 64 * 1024
 LINGER_SECONDS = 2.0
@@ -68,6 +71,7 @@ class Connection(HttpToolsProtocol):
         self._end: asyncio.TimerHandle | None = None
         self._header_bytes = 0
         self._is_ending = False
+        self._last: RequestResponseCycle | None = None
 
     # ── a connection begins and ends
 
@@ -124,7 +128,10 @@ class Connection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._stop_waiting()
+        previous = self.cycle
         super().on_headers_complete()
+        if self.cycle is not previous:
+            self._announce_end(self.cycle)
 
     def send_400_response(self, msg: str) -> None:
         """Answer a request that is not HTTP in the shape of all errors."""
@@ -149,9 +156,27 @@ class Connection(HttpToolsProtocol):
 
     # ── writing to a client
 
+    def _announce_end(self, cycle: RequestResponseCycle) -> None:
+        """Say `connection: close` in a response that starts before its request has ended.
+
+        The connection ends with that response. A client that was not told would send its next request on it.
+        """
+        send = cycle.send
+
+        async def announce(message: ASGISendEvent) -> None:
+            if message["type"] == "http.response.start" and cycle.more_body and cycle.keep_alive:
+                self._last = cycle
+                await send({**message, "headers": [*message.get("headers", []), (b"connection", b"close")]})
+                cycle.keep_alive = True  # or uvicorn closes at once, and a reset could lose the response
+            else:
+                await send(message)
+
+        cycle.send = announce  # type: ignore[method-assign]
+
     def on_response_complete(self) -> None:
-        """End the connection of a request that continues after its response."""
-        unfinished = not self.pipeline and self.cycle.response_complete and self.cycle.more_body
+        """End the connection of a request that continued after its response had started."""
+        ends = self.cycle.more_body or self.cycle is self._last
+        unfinished = not self.pipeline and self.cycle.response_complete and ends
         super().on_response_complete()
         if unfinished and not self.transport.is_closing():
             self._finish()

@@ -96,7 +96,9 @@ def test_a_request_that_goes_on_after_its_response_is_cut_off(
     key = keyed.app.state.keys.create("a", scopes=("read", "write"))[0] if has_key else None
     with connected(keyed) as client:
         client.sendall(request(path, key, length))
-        assert response(client).startswith(b"HTTP/1.1 " + status)
+        answer = response(client)
+        assert answer.startswith(b"HTTP/1.1 " + status)
+        assert b"\r\nconnection: close\r\n" in answer, "a client that is not told sends its next request here"
         assert drip(client, b" ")
 
 
@@ -111,7 +113,8 @@ def test_a_request_that_is_complete_leaves_the_connection_open(keyed: Running) -
     with connected(keyed) as client:
         for _ in range(3):
             client.sendall(request(b"/v1/search", None, 10) + b"0123456789")
-            assert response(client).startswith(b"HTTP/1.1 401")
+            answer = response(client)
+            assert answer.startswith(b"HTTP/1.1 401") and b"connection: close" not in answer
         client.sendall(b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n")
         assert response(client).startswith(b"HTTP/1.1 200")
 
