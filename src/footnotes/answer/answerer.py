@@ -177,13 +177,12 @@ def extractive_events(findings: Findings, settings: Settings) -> Iterator[Event]
     findings = _with_loaded_reader(findings, "chooser")
     extracted = _extract(findings, settings)
     kind: AnswerKind = "answer" if extracted.sentences else "nothing"
-    text, citations = compose_answer(
-        extracted, form_of(findings.question), findings.read, _build_opening(findings, extracted)
-    )
+    form = form_of(findings.question)
+    text, citations = compose_answer(extracted, form, findings.read, _build_opening(findings, extracted))
     if found := _from_tables(findings, extracted):
         kind, (text, citations) = "answer", write_table(*found)
         findings = replace(findings, hits=_with_those_of(found[1], findings.hits))
-    elif not extracted.sentences and not settings.strict and (near := nearest_passages(extracted)):
+    elif not (extracted.sentences or settings.strict) and (near := nearest_passages(extracted, form, findings.read)):
         kind, (text, citations) = "passages", near
     yield from _events_of(text, citations)
     abstained = kind != "answer"

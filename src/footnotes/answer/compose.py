@@ -122,8 +122,13 @@ def _antecedent(candidate: Candidate) -> str:
     return about if len(about) <= LONGEST_HEADING and set(analyze(about)) - said else ""
 
 
-def nearest_passages(extracted: Extract) -> tuple[str, tuple[Citation, ...]] | None:
-    """Return the best passages, each under its place, with a footnote; None if nothing is near."""
+def nearest_passages(
+    extracted: Extract, form: Form = "plain", read: ReadText | None = None
+) -> tuple[str, tuple[Citation, ...]] | None:
+    """Return the best passages, each under its place, with a footnote; None if nothing is near.
+
+    Each has what it introduces, or else the rest of its paragraph: a reader must be able to judge it.
+    """
     text, citations, seen = PASSAGES_FOUND, list[Citation](), set[tuple[str, int]]()
     for candidate in extracted.near:
         passage = candidate.passage
@@ -134,12 +139,16 @@ def nearest_passages(extracted: Extract) -> tuple[str, tuple[Citation, ...]] | N
         ):
             continue
         seen.add((passage.document_id, passage.start))
+        whole = extend_candidate(candidate, form, read)
+        whole = with_rest(candidate, read) if whole.text == candidate.text else whole
+        if any(_overlaps(whole, citation) for citation in citations):
+            continue
         place = " › ".join((passage.filename, *map(plain_text, headings_at(passage, candidate.start)[-2:])))
         page = page_of(passage, candidate.start)
         text += f"\n\n{' '.join(place.split())}{f', p. {page}' if page else ''}\n"
         begin = len(text)
-        text += as_written(candidate.text)
-        citations.append(_footnote(len(citations) + 1, candidate, (begin, len(text))))
+        text += as_written(whole.text)
+        citations.append(_footnote(len(citations) + 1, whole, (begin, len(text))))
         if len(citations) == NEAREST:
             break
     return (text, tuple(citations)) if citations else None

@@ -151,6 +151,16 @@ def test_passages_stand_under_their_place_with_an_exact_footnote() -> None:
     assert nearest_passages(Extract((), 0.1, ())) is None
 
 
+def test_a_passage_has_what_it_introduces_or_the_rest_of_its_paragraph() -> None:
+    steps = "If the pump is killed:\n\n1. Close the valve.\n2. Call the office."
+    text = f"{steps}\n\nThe pump is new. It needs oil once a year.\n\nThe garden is closed."
+    shown, citations = nearest_passages(Extract((), 0.1, (candidate("If the pump is killed:", text),))) or ("", ())
+    assert [citation.quote for citation in citations] == [steps]
+    assert "1. Close the valve.\n2. Call the office." in shown
+    shown, citations = nearest_passages(Extract((), 0.1, (candidate("The pump is new.", text),))) or ("", ())
+    assert [citation.quote for citation in citations] == ["The pump is new. It needs oil once a year."]
+
+
 def test_a_passage_in_other_words_is_near_if_the_chooser_takes_it_for_an_answer() -> None:
     other = replace(candidate("It costs nothing."), around=0.1)
     assert nearest_passages(Extract((), 0.1, (other,))) is None
