@@ -37,8 +37,8 @@ class Layer(nn.Module):
 
         asking = states if read is None else states.gather(1, read[:, :, None].expand(-1, -1, WIDTH))
         query, key, value = split(self.query(asking)), split(self.key(states)), split(self.value(states))
-        scores = query @ key.transpose(2, 3) / (WIDTH // HEADS) ** 0.5 + mask
-        seen = (scores.softmax(-1) @ value).transpose(1, 2).reshape(asking.shape)
+        seen = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+        seen = seen.transpose(1, 2).reshape(asking.shape)
         states = self.norm(asking + self.drop(self.out(seen)))
         return self.last(states + self.drop(self.outer(functional.gelu(self.inner(states)))))
 
@@ -66,11 +66,11 @@ class AnswerModel(nn.Module):
 def load_base(model: AnswerModel, weights: Path) -> None:
     """Published weights into the encoder; the head stays as it is, unless the file has one of the same shape.
 
-    A `.safetensors` file as sentence-transformers writes it, or an int8 `.onnx` file of a BERT of this width, whose weights
+    A `.pt` file of `train.py`, a `.safetensors` file as sentence-transformers writes it, or an int8 `.onnx` file of a BERT of this width, whose weights
     are read back as single precision: layers the model does not have are left out. What a cross-encoder says of a pair
     is where each output of the head begins.
     """
-    given = load_file(weights) if weights.suffix == ".safetensors" else from_onnx(weights)
+    given = read_weights(weights)
     own = model.state_dict()
     state = {}
     for name, each in given.items():
@@ -81,6 +81,13 @@ def load_base(model: AnswerModel, weights: Path) -> None:
                 state[mine] = each
     missing = model.load_state_dict(state, strict=False)
     assert all(name.startswith("head") for name in missing.missing_keys), missing
+
+
+def read_weights(path: Path) -> dict[str, Tensor]:
+    if path.suffix == ".pt":
+        own: dict[str, Tensor] = torch.load(path, weights_only=True)
+        return own
+    return load_file(path) if path.suffix == ".safetensors" else from_onnx(path)
 
 
 def own_name(name: str) -> str:
