@@ -241,8 +241,7 @@ def test_a_query_that_counts_claims_nothing(shared: Library) -> None:
     with store.database.transaction("local") as connection:
         connection.execute("UPDATE document_chunks SET embedding = NULL")
         connection.execute("UPDATE documents SET status = 'queued'")
-    waiting = store.vectors.waiting("local")
-    assert (waiting.documents, waiting.chunks) == (1, 1)
+    assert store.documents.counts("local")["waiting"] == 1
     with store.database.reading("local") as connection:
         assert connection.value("SELECT count(*) FROM documents WHERE holder IS NOT NULL") == 0
 

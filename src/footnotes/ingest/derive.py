@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from footnotes.chunk import Chunker
 from footnotes.chunk.assemble import assemble
 from footnotes.ingest.wiki.chunks import Describe
-from footnotes.ingest.work import chunk_id, embedding_input, input_hash
+from footnotes.ingest.work import chunk_id
 from footnotes.parse.types_by_name import is_source_code
+from footnotes.store.naming import embedding_input, input_hash
 from footnotes.store.records import ChunkDraft
 from footnotes.text.lines import LineCounter
 from footnotes.types import Metadata, Part

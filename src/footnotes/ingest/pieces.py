@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from footnotes.embed import Embedder, Matrix
-from footnotes.ingest.work import embedding_input
+from footnotes.store.naming import embedding_input
 from footnotes.text.sentences import sentence_spans
 from footnotes.text.tokens import TokenRuler, count_tokens
 

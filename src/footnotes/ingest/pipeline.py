@@ -103,6 +103,7 @@ class Pipeline:
         self._claimed_sources: set[tuple[str, str]] = set()
         self._serving: Generation | None = None
         self._published = False
+        self._publishes_behind = False
         self._is_embedder_away = False
         self._tries = 0
         """How often the embedder may be slow before it is no longer tried beforehand."""
@@ -153,7 +154,8 @@ class Pipeline:
                     except _ONE_FILE as error:
                         yield Added(file.origin.source, None, "failed", 0, error.info())
         yield from self._flush()
-        if self._store.is_indexing_behind:
+        if self._publishes_behind:
+            self._publishes_behind = False
             self._store.publish(self._user_id, self._now())
         behind, self._behind = self._behind, []
         yield from behind
@@ -503,7 +505,7 @@ class Pipeline:
         self._published = True
 
     def _is_worth_a_process(self, works: Sequence[Work]) -> bool:
-        """Return whether another process indexes words: one that already runs, or because the files have many chunks.
+        """Return whether another process indexes words: from when the files have many chunks on.
 
         The first documents are visible soonest if this process does it, unless there are many.
         """
@@ -511,7 +513,8 @@ class Pipeline:
         self._indexed += count
         seen, left = self._progress
         to_come = left * self._indexed / max(seen, 1) if self._published else 0
-        return self._store.is_indexing_behind or count + to_come >= WORTH_A_PROCESS
+        self._publishes_behind = self._publishes_behind or count + to_come >= WORTH_A_PROCESS
+        return self._publishes_behind
 
     def _write_replacements_ahead(self, drafts: Sequence[Draft]) -> None:
         """Write next versions of served documents without publishing them, so they have their vectors when they are
@@ -608,7 +611,7 @@ class Pipeline:
             yield from self._pause(error.info())
         except BaseException:
             with suppress(StoreError):
-                self._store.vectors.set_waiting(self._user_id, "queued", _STOPPED.info())
+                self._store.vectors.pause(self._user_id, _STOPPED.info())
             raise
         yield from self._ready({pk for pk, _ in self._waiting})
 
@@ -627,7 +630,7 @@ class Pipeline:
 
     def _pause(self, error: ErrorInfo) -> Iterator[Added]:
         """Handle an unavailable embedder. Nothing is lost: words find the texts, and their vectors wait."""
-        self._store.vectors.set_waiting(self._user_id, "queued", error)
+        self._store.vectors.pause(self._user_id, error)
         later = replace(error, remedy=f"{error.remedy} Then run `footnotes resume`: until then words find it.")
         paused, self._waiting = self._waiting, []
         for _, added in paused:

@@ -13,14 +13,15 @@ from footnotes.ingest.journal import Journal
 from footnotes.ingest.reindex import Reindex
 from footnotes.ingest.transfer import is_imported
 from footnotes.ingest.work import NewSource, OnProgress, both, hash_file, quiet
+from footnotes.store.collections import check_collection
 from footnotes.types import Document, JobKind
 
 Gate = Callable[[int], dict[str, object]]
 """Receives the number of the new generation before the switch; raises to refuse it."""
 
 
-class ReindexOptions(TypedDict, total=False):
-    """A request for a rebuild."""
+class ReindexRequest(TypedDict, total=False):
+    """A request for a rebuild, here or to a server."""
 
     collection: str | None
     chunker: str | None
@@ -30,13 +31,18 @@ class ReindexOptions(TypedDict, total=False):
     outdated: bool
     """Only outdated documents of the current generation: made by an older version or another chunker; all of them
     if another model is set."""
+    keep: bool
+    """Keep the previous generation, for a rollback."""
+
+
+class ReindexOptions(ReindexRequest, total=False):
+    """A request for a rebuild here."""
+
     from_files: bool
     """Parse again also from the files documents were added from, if unchanged. Not for callers over a network: they
     name the source of a document themselves."""
     documents: Sequence[str] | None
     """Only these, by id, in the current generation."""
-    keep: bool
-    """Keep the previous generation, for a rollback."""
     gate: Gate | None
     on_progress: OnProgress | None
 
@@ -53,6 +59,8 @@ class Reindexing:
         """Build the next generation from stored text beside the current one, then switch in one step."""
         collection, chunker, embedder = options.get("collection"), options.get("chunker"), options.get("embedder")
         on_progress, gate = options.get("on_progress"), options.get("gate")
+        if collection is not None:
+            check_collection(self._store.collections, self._user, collection)
         chunker_options = dict(options.get("chunker_options") or {}) or None
         if chunker_options and chunker is None:
             chunker = self._find_chunker(collection)

@@ -24,7 +24,7 @@ from footnotes.ingest.work import OnProgress, Progress, quiet
 from footnotes.store import Store
 from footnotes.store.records import Draft, Generation, Publication
 from footnotes.text.sketch import Sketcher
-from footnotes.types import Block, BlockKind, Chunk, Document, Filter, JsonValue, Part
+from footnotes.types import Block, BlockKind, Document, Filter, Part
 
 FORMAT = "footnotes-export"
 VERSION = 1
@@ -82,11 +82,7 @@ def _lines(store: Store, user_id: str, where: Filter | None) -> Iterator[dict[st
             "parts": [{"start": p.start, "end": p.end, "blocks": [asdict(block) for block in p.blocks]} for p in parts],
         }
         for chunk in store.documents.chunks(user_id, document.id):
-            yield {"type": "chunk", **asdict(chunk), "language": _language(document, chunk)}
-
-
-def _language(document: Document, chunk: Chunk) -> JsonValue:
-    return chunk.metadata.get("language", document.metadata.get("language"))
+            yield {"type": "chunk", **asdict(chunk)}
 
 
 def import_library(

@@ -7,6 +7,7 @@ record: documents without vectors are the remaining work.
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from footnotes import tracing
@@ -42,49 +43,42 @@ class WaitingDocuments:
 
     def embed(self) -> Iterator[list[int]]:
         """Embed everything. Yields the keys of documents as soon as they are ready."""
-        user_id = self._generation.user_id
         before: list[int] = []
-        while (claimed := self._store.vectors.claim(user_id)) and claimed != before:
-            self._total = self._done + self._store.vectors.waiting(user_id).chunks
-            self._store.vectors.set_waiting(user_id, "embedding")
+        while True:
+            claimed, chunks = self._store.vectors.claim(self._generation.user_id)
+            if not claimed or claimed == before:
+                return
+            self._total = self._done + chunks
             yield from self._embed_documents(claimed)
             before = claimed
 
-    def _embed_documents(self, pks: list[int]) -> Iterator[list[int]]:
+    def _embed_documents(self, pks: Sequence[int]) -> Iterator[list[int]]:
         complete: list[int] = []
         for start in range(0, len(pks), _READ_TOGETHER):
-            some = pks[start : start + _READ_TOGETHER]
-            user_id = self._generation.user_id
-            small = self._store.vectors.inputs_of_small(user_id, self._generation, some, most=SMALLEST_BATCH)
-            for pk in some:
-                if pk in small:
-                    self._take(small[pk])
-                else:
-                    self._gather(pk)
-                complete.append(pk)
-                if len(self._inputs) >= self._size:
+            left = pks[start : start + _READ_TOGETHER]
+            for found in self._pages(left):
+                for item in found:
+                    self._inputs[item.input_hash] = pieces_to_embed(item, item.text, self._embedder)
+                reached = bisect_left(left, found[-1].document)
+                complete += left[:reached]
+                left = left[reached:]
+                if len(self._inputs) < self._size:
+                    continue
+                if complete:
                     yield self._finish(complete)
                     complete = []
+                else:  # amid a large document
+                    self._embed()
+            complete += left
         if complete:
             yield self._finish(complete)
 
-    def _take(self, found: Sequence[PendingChunk]) -> None:
-        for item in found:
-            self._inputs[item.input_hash] = pieces_to_embed(item, item.text, self._embedder)
-
-    def _gather(self, pk: int) -> None:
-        """Collect a large document's inputs, and embed full batches on the way."""
-        after = -1
-        while found := self._inputs_after(pk, after):
-            after = found[-1].index
-            self._take(found)
-            if len(found) < self._size:
-                return
-            self._embed()
-
-    def _inputs_after(self, pk: int, after: int) -> list[PendingChunk]:
-        user_id = self._generation.user_id
-        return self._store.vectors.inputs(user_id, self._generation, pk, after=after, limit=self._size)
+    def _pages(self, pks: Sequence[int]) -> Iterator[list[PendingChunk]]:
+        """Yield the inputs of documents, as many at a time as are embedded together."""
+        user_id, after = self._generation.user_id, (pks[0], -1)
+        while found := self._store.vectors.inputs(user_id, self._generation, pks, after=after, limit=self._size):
+            yield found
+            after = (found[-1].document, found[-1].index)
 
     def _finish(self, pks: list[int]) -> list[int]:
         self._embed()

@@ -70,15 +70,6 @@ def quiet(_: object) -> None:
     """Ignore progress."""
 
 
-def embedding_input(prefix: str, text: str) -> str:
-    """Return the input to embed for a chunk."""
-    return f"{prefix}\n{text}" if prefix else text
-
-
-def input_hash(text: str) -> bytes:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
 def chunk_id(file_hash: str, chunker: str, index: int, start: int, end: int) -> str:
     """Compute an id from content, options and version only: the same input gives the same id."""
     name = f"{file_hash}/{chunker}/{index}/{start}/{end}"

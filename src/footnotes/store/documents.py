@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from footnotes.errors import NotFound
@@ -189,10 +190,13 @@ class Documents:
             yield from texts.read_parts(self._core.database, user_id, version)
 
     def chunks(self, user_id: str, document_id: str) -> list[Chunk]:
+        """Return the chunks of a document, each with its own or the document's language."""
         with self._core.database.snapshot(user_id) as cursor:
             row, _ = get_current(cursor, document_id)
             generation = generations.serving(cursor)
-            return [] if generation is None else chunks.of_document(cursor, generation.pk, row.pk)
+            found = [] if generation is None else chunks.of_document(cursor, generation.pk, row.pk)
+        language = row.document.metadata.get("language")
+        return [replace(chunk, language=chunk.metadata.get("language", language)) for chunk in found]
 
     def sources(self, user_id: str, document_id: str) -> list[str]:
         with self._core.database.read(user_id) as cursor:
@@ -207,9 +211,9 @@ class Documents:
         with self._core.database.snapshot(user_id) as cursor:
             found = cursor.one("counts")
             by_status = {row["status"]: row["documents"] for row in cursor.all("counts_by_status")}
-            alike = cursor.value("count_near_duplicates")
+            alike, waiting = cursor.value("count_near_duplicates"), cursor.value("count_waiting")
         assert found is not None
-        return {**dict(found), "by_status": by_status, "near_duplicates": alike}
+        return {**dict(found), "by_status": by_status, "near_duplicates": alike, "waiting": waiting}
 
     @retrying
     def touch(self, user_id: str, row: DocumentRow, *, source: str, metadata: Metadata) -> None:
@@ -227,13 +231,14 @@ class Documents:
         self._core.after_change(user_id, removed=False)
 
     @retrying
-    def delete(self, user_id: str, document_ids: Sequence[str]) -> None:
+    def delete(self, user_id: str, document_ids: Sequence[str], *, collection: str | None = None) -> None:
         """Delete documents, all or none: rows, unused vectors, entries in both indexes, kept files.
 
-        Unfinished jobs skip their sources from now on.
+        Unfinished jobs skip their sources from now on. With `collection`, delete also its name, its prompt, and the
+        records of its sources; all its documents must be among those deleted.
         """
         wanted = list(dict.fromkeys(document_ids))
-        if not wanted:
+        if not wanted and collection is None:
             return
         with self._core.changing(user_id) as cursor:
             rows = locked(cursor, wanted)
@@ -241,6 +246,8 @@ class Documents:
                 raise NotFound(f"there is no document {next(id_ for id_ in wanted if id_ in missing)!r}")
             cursor.run("leave_out", marks=marks(cursor, rows))
             drop(cursor, rows)
+            if collection is not None:
+                generations.drop_collection(cursor, collection)
         self._core.after_change(user_id, removed=True)
 
     def save(self, user_id: str, generation: Generation, drafts: Sequence[Draft]) -> None:

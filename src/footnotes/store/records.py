@@ -82,17 +82,10 @@ class StoreState:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
-    """How many documents wait for vectors, and their chunks."""
-
-    documents: int
-    chunks: int
-
-
-@dataclass(frozen=True, slots=True)
 class PendingChunk:
     """A stored chunk without a vector, and the data to embed it."""
 
+    document: int
     index: int
     input_hash: bytes
     start: int
@@ -264,6 +257,13 @@ class Verification:
     @property
     def ok(self) -> bool:
         return not self.problems
+
+    def count(self, name: str, result: Problem | int) -> None:
+        """Add a problem, or the number of things that were checked and are sound."""
+        if isinstance(result, Problem):
+            self.problems.append(result)
+        else:
+            self.checked[name] = self.checked.get(name, 0) + result
 
     def add(self, other: Verification) -> None:
         """Add the results of another check."""

@@ -37,8 +37,9 @@ from footnotes.ingest.importing.records import ImportChoices, ImportOptions, Imp
 from footnotes.ingest.importing.spool import Spool, SpooledDocument, SpooledRecord
 from footnotes.ingest.transfer import IMPORTED
 from footnotes.ingest.waiting import WaitingDocuments
-from footnotes.ingest.work import OnProgress, Progress, chunk_id, input_hash, quiet
+from footnotes.ingest.work import OnProgress, Progress, chunk_id, quiet
 from footnotes.store import Store
+from footnotes.store.naming import input_hash
 from footnotes.store.records import ChunkDraft, DocumentRow, Draft, Generation, Publication
 from footnotes.text.script import stated_language
 from footnotes.text.sketch import Sketcher
@@ -315,11 +316,11 @@ class Importer:
         except StoreError:
             raise
         except FootnotesError as error:
-            self._store.vectors.set_waiting(self._user_id, "queued", error.info())
+            self._store.vectors.pause(self._user_id, error.info())
             raise
         except BaseException:
             with suppress(StoreError):
-                self._store.vectors.set_waiting(self._user_id, "queued", _STOPPED.info())
+                self._store.vectors.pause(self._user_id, _STOPPED.info())
             raise
 
 

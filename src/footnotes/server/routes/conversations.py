@@ -22,7 +22,7 @@ from footnotes.server.running_answers import RunningAnswer, TurnKey, restore_pas
 from footnotes.server.state import Reader, ReadLibrary, ServerState, State
 from footnotes.server.streams import open_event_stream, stream_events
 from footnotes.server.strict import StrictRoute
-from footnotes.store.conversations import NewTurn, TurnEnd
+from footnotes.store.conversations import NewTurn, TurnUpdate
 from footnotes.types import Conversation, ErrorInfo, KeptTurn
 
 router = APIRouter(prefix="/v1/conversations", tags=["conversations"], route_class=StrictRoute)
@@ -130,7 +130,8 @@ async def stop(conversation: Id, number: Number, library: ReadLibrary, state: St
     await state.pools.short.run(_check_may_change, state, caller, library, conversation)
     kept = library.conversations
     if not await state.running_answers.stop((caller.tenant, conversation, number)):
-        await state.pools.short.run(kept.stop, caller.tenant, conversation, number)
+        turn_key = (conversation, number)
+        await state.pools.short.run(kept.update, caller.tenant, turn_key, TurnUpdate("stopped"), holder=None)
     (turn,) = await state.pools.short.run(kept.turns, caller.tenant, conversation, number)
     return turn
 
@@ -230,8 +231,8 @@ def _end_if_dead(turn: KeptTurn, conversation: str, library: Library, state: Ser
     if not state.running_answers.is_dead(key, turn, is_alone=not state.settings.store) or state.settings.read_only:
         return turn
     gone = ServerBusy("the server stopped before the answer was complete", remedy="Ask again.")
-    end = TurnEnd("failed", turn.text, None, ErrorInfo(gone.code, gone.message, gone.remedy))
-    library.conversations.end(caller.tenant, (conversation, turn.number), turn.holder, end)
+    end = TurnUpdate("failed", error=ErrorInfo(gone.code, gone.message, gone.remedy))
+    library.conversations.update(caller.tenant, (conversation, turn.number), end, holder=turn.holder)
     (ended,) = library.conversations.turns(caller.tenant, conversation, turn.number)
     return ended
 

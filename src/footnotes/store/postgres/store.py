@@ -48,6 +48,7 @@ class PostgresStore(BaseStore):
     """The store of many machines. Every method takes the tenant first; another tenant's id counts as unknown."""
 
     kind = "postgresql"
+    stores_terms = True
     database: Database
     whole = saving.WHOLE
 
@@ -368,14 +369,6 @@ class PostgresStore(BaseStore):
         with self.database.write(user_id) as cursor:
             if cursor.run("mark_ready", holder=self.holder(user_id)):
                 cursor.run("bump")
-
-    @property
-    def stores_terms(self) -> bool:
-        return True
-
-    @property
-    def is_indexing_behind(self) -> bool:
-        return False
 
     def grow_graph(
         self, user_id: str, progress: Callable[[int, int], None] | None = None, *, behind: bool = False

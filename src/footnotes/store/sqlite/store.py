@@ -387,10 +387,6 @@ class SqliteStore(BaseStore):
         with self.database.read("") as cursor:
             return cursor.value("any_staged") is not None
 
-    @property
-    def is_indexing_behind(self) -> bool:
-        return self._indexer.started
-
     def grow_graph(
         self, user_id: str, progress: Callable[[int, int], None] | None = None, *, behind: bool = False
     ) -> None:
