@@ -12,10 +12,10 @@ from footnotes.errors import NotFound, OptionError, SourceUnreadable
 from footnotes.fetch.url import is_url
 from footnotes.ingest.archive import is_archive
 from footnotes.ingest.context import IngestContext
+from footnotes.ingest.drafting import CUT_BY_RULES
 from footnotes.ingest.ingestor import MetadataOf
 from footnotes.ingest.journal import unfinished_runs
 from footnotes.ingest.names import as_text, check_metadata, lasting, safe_filename
-from footnotes.ingest.pipeline import CUT_BY_RULES
 from footnotes.ingest.reindexing import Reindexing
 from footnotes.ingest.texts import in_order, on_disk, text_sources
 from footnotes.ingest.walk import Skipped, resolve_path, walk

@@ -17,6 +17,7 @@ from footnotes.embed.checked import embed_all
 from footnotes.embed.embedders import Embedders
 from footnotes.errors import NotFound, OptionError
 from footnotes.ingest.derive import ChunkerOf
+from footnotes.ingest.embedding import Embedding
 from footnotes.ingest.ingestor import Ingestor, IngestTarget, MetadataOf
 from footnotes.ingest.names import parse_collection
 from footnotes.ingest.pipeline import Pipeline
@@ -69,19 +70,16 @@ class IngestContext:
         return IngestTarget(collection, metadata, chunker_of, self.pipeline(on_progress))
 
     def pipeline(self, on_progress: OnProgress | None) -> Pipeline:
-        return Pipeline(
-            self.store,
-            self.user,
-            embedder=self.embedders.get(),
-            limits=self.limits(),
-            max_file_bytes=self.settings.max_file_bytes,
-            embed_batch=self.settings.embed_batch,
-            on_progress=on_progress or quiet,
-        )
+        return Pipeline(self.embedding(on_progress), self.limits(), self.settings.max_file_bytes)
 
     def limits(self) -> Limits:
         settings = self.settings
         return Limits(settings.parse_memory_bytes, settings.parse_seconds, settings.parse_max_characters)
+
+    def embedding(self, on_progress: OnProgress | None, embedder: str | None = None) -> Embedding:
+        """Return the embedder of the settings, or a named one, with the store."""
+        found = self.embedders.get(embedder)
+        return Embedding(self.store, self.user, found, self.settings.embed_batch, on_progress or quiet)
 
     def chunker_of(self, name: str | None = None, options: Mapping[str, object] | None = None) -> ChunkerOf:
         return self.chunkers.of(self.choices(), name, options)

@@ -9,10 +9,11 @@ from typing import Any, TypedDict
 
 from footnotes.errors import FootnotesError, OptionError, ReindexRefused
 from footnotes.ingest.context import Choices, IngestContext
+from footnotes.ingest.derive import without_parser
 from footnotes.ingest.journal import Journal
 from footnotes.ingest.reindex import Reindex
 from footnotes.ingest.transfer import is_imported
-from footnotes.ingest.work import NewSource, OnProgress, both, hash_file, quiet
+from footnotes.ingest.work import NewSource, OnProgress, both, hash_file
 from footnotes.store.collections import check_collection
 from footnotes.types import Document, JobKind
 
@@ -159,7 +160,7 @@ class Reindexing:
 
     def _can_improve(self, document: Document, version: str, options: ReindexOptions) -> bool:
         """Return whether rebuilding changes a document: without its file, an older parser's text stays as it is."""
-        is_cut_alike = _without_parser(document.ingestion_version) == _without_parser(version)
+        is_cut_alike = without_parser(document.ingestion_version) == without_parser(version)
         return not is_cut_alike or self._find_file(document, options) is not None
 
     def _remake(self, found: Sequence[Document], options: ReindexOptions) -> dict[str, object]:
@@ -188,17 +189,4 @@ class Reindexing:
         }
 
     def _builder(self, embedder: str | None, on_progress: OnProgress | None, choices: Choices) -> Reindex:
-        return Reindex(
-            self._store,
-            self._user,
-            embedder=self._context.embedders.get(embedder),
-            chunker_of=self._context.chunkers.of(choices),
-            embed_batch=self._context.settings.embed_batch,
-            on_progress=on_progress or quiet,
-        )
-
-
-def _without_parser(version: str) -> list[str]:
-    """Return the parts of an ingestion version that do not name the parser: pipeline, chunker, embedder."""
-    pipeline, _, _, *rest = version.split("/")
-    return [pipeline, *rest]
+        return Reindex(self._context.embedding(on_progress, embedder), self._context.chunkers.of(choices))

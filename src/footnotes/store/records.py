@@ -163,7 +163,7 @@ class Draft:
 
     A draft with `publication` is complete: saving it publishes this version. `replaces` is the document whose next
     version this is. `handle` belongs to the store, which also sets whether the document `waits` for vectors, and which
-    near-duplicate it found by the sketch. If another writer holds the document, the store writes nothing: `elsewhere`
+    near-duplicate it found by the sketch. If another writer holds the document, the store writes nothing: `claimed_pk`
     is then the key of the document being made from the same bytes, `refused` the reason why a document's next version
     cannot be written now.
     """
@@ -188,6 +188,11 @@ class Draft:
     near_duplicate_of: NearDuplicate | None = None
     claimed_pk: int | None = None  # the document of another writer who has the same bytes
     refused: ErrorInfo | None = None
+
+    @property
+    def is_claimed(self) -> bool:
+        """Whether another writer holds the document, or one with the same bytes."""
+        return self.claimed_pk is not None or self.refused is not None
 
     def characters(self) -> int:
         """The number of buffered characters."""
