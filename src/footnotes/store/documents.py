@@ -13,7 +13,7 @@ from footnotes.store.core import Core
 from footnotes.store.database import Cursor, Json, Row
 from footnotes.store.facets import facets_of
 from footnotes.store.filters import asks_chunks
-from footnotes.store.naming import source_mark
+from footnotes.store.naming import document_id, source_mark
 from footnotes.store.records import DocumentRow, Draft, Generation
 from footnotes.store.retry import retrying
 from footnotes.store.rows import document_row, packed_error
@@ -78,6 +78,18 @@ def listed(cursor: Cursor, where: Filter | None, limit: int | None, offset: int)
     """Return documents that pass the filter, in the order they were added."""
     query = "documents_by_chunk" if where is not None and asks_chunks(where) else "documents"
     return [document_row(row) for row in cursor.all(query, where, limit=limit, offset=offset)]
+
+
+def free_ids(cursor: Cursor, drafts: Sequence[Draft]) -> list[str]:
+    """Return an unused id for each draft; if content returns after an edit, the attempt number makes its id unique."""
+    attempts = [0] * len(drafts)
+    while True:
+        places = zip(drafts, attempts, strict=True)
+        ids = [document_id(cursor.user_id, draft.collection, draft.file_hash, attempt) for draft, attempt in places]
+        taken = {row["id"] for row in cursor.all("taken_ids", ids=ids)}
+        if not taken:
+            return ids
+        attempts = [attempt + (each in taken) for attempt, each in zip(attempts, ids, strict=True)]
 
 
 def set_failed(cursor: Cursor, pk: int, error: ErrorInfo) -> None:
@@ -251,8 +263,14 @@ class Documents:
         self._core.after_change(user_id, removed=True)
 
     def save(self, user_id: str, generation: Generation, drafts: Sequence[Draft]) -> None:
-        """Write drafts in one transaction. Complete ones are published, and replace the previous version."""
+        """Write drafts in one transaction, and empty their buffers. Complete ones are published, and replace the
+        previous version.
+
+        A draft whose document another live writer holds is not written, and gets the reason.
+        """
         self._core.save_drafts(user_id, generation, drafts)
+        for draft in drafts:
+            draft.parts, draft.chunks = [], []
 
     def discard(self, user_id: str, draft: Draft, error: ErrorInfo) -> None:
         """Discard a draft. A document that was never complete stays listed as failed, with the reason."""
@@ -261,10 +279,15 @@ class Documents:
     def is_claimed_by_another(self, user_id: str, pk: int, *, wait: bool = False) -> bool:
         """Return whether another live writer holds a document; with `wait`, return when none does."""
         pause = _FIRST_LOOK
-        while (is_claimed := self._core.is_claimed_by_another(user_id, pk)) and wait:
+        while (is_claimed := self._is_claimed_by_another(user_id, pk)) and wait:
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_LOOK)
         return is_claimed
+
+    def _is_claimed_by_another(self, user_id: str, pk: int) -> bool:
+        holder = self._core.holder(user_id)
+        with self._core.database.read(user_id) as cursor:
+            return cursor.value("is_claimed_by_another", holder=holder, document=pk) is not None
 
 
 def _put_source(cursor: Cursor, row: DocumentRow, source: str) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from footnotes.store.chunks import missing_vectors
 from footnotes.store.core import Core
 from footnotes.store.database import Cursor, Row
 from footnotes.store.packing import unpack_headings
@@ -25,7 +26,9 @@ class Vectors:
 
     def missing(self, user_id: str, generation: Generation, hashes: Iterable[bytes]) -> list[bytes]:
         """Return the inputs that the generation's model has not embedded yet, each once, in order."""
-        return self._core.missing_vectors(user_id, generation, list(hashes))
+        kept = self._core.kept_vectors(generation)
+        with self._core.database.read(user_id) as cursor:
+            return [value for value in missing_vectors(cursor, generation.model, hashes) if value not in kept]
 
     def save(self, user_id: str, generation: Generation, hashes: Sequence[bytes], vectors: NDArray[np.float32]) -> None:
         self._core.save_vectors(user_id, generation, hashes, vectors)

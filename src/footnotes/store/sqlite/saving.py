@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from footnotes.store import documents, generations, near
 from footnotes.store.database import Cursor, Json
-from footnotes.store.naming import document_id
 from footnotes.store.records import Draft, Generation
 from footnotes.store.sqlite import chunks, staging
 from footnotes.store.texts import TextRows, TextWriter
@@ -71,19 +70,10 @@ def begin(cursor: Cursor, draft: Draft) -> Handle:
 
 def _make_document(cursor: Cursor, draft: Draft) -> int:
     """Create a document without a published version."""
-    draft.document_id = _free_id(cursor, draft)
+    (draft.document_id,) = documents.free_ids(cursor, [draft])
     names = ("collection", "source", "filename", "file_hash", "status")
     values = {name: getattr(draft, name) for name in names}
     metadata = Json(dict(draft.metadata))
     pk = cursor.value("make_document", id=draft.document_id, bytes=draft.size, metadata=metadata, **values)
     documents.add_source(cursor, draft.collection, draft.source, pk)
     return int(pk)
-
-
-def _free_id(cursor: Cursor, draft: Draft) -> str:
-    attempt = 0
-    while True:
-        candidate = document_id(cursor.user_id, draft.collection, draft.file_hash, attempt)
-        if documents.find(cursor, candidate) is None:
-            return candidate
-        attempt += 1

@@ -24,7 +24,6 @@ from footnotes.index.remote import VectorDatabase
 from footnotes.settings import Settings
 from footnotes.store import documents, generations, recovery
 from footnotes.store.base import BaseStore
-from footnotes.store.chunks import missing_vectors
 from footnotes.store.database import Cursor
 from footnotes.store.files import FolderFiles, write_error
 from footnotes.store.lock import FileLock
@@ -154,10 +153,6 @@ class SqliteStore(BaseStore):
             with suppress(StoreError), self.writing(user_id, "recovering", seconds=0):
                 pass
 
-    def is_claimed_by_another(self, user_id: str, pk: int) -> bool:
-        """Return False: there is one writer at a time."""
-        return False
-
     def _recover(self) -> None:
         if not self._writing_nested() and recovery.is_unfinished(self.database, ""):
             for user_id in recovery.recover(self.database, ""):
@@ -245,10 +240,6 @@ class SqliteStore(BaseStore):
 
     # ── writing
 
-    def missing_vectors(self, user_id: str, generation: Generation, hashes: Sequence[bytes]) -> list[bytes]:
-        with self.database.read(user_id) as cursor:
-            return missing_vectors(cursor, generation.model, hashes)
-
     def save_vectors(
         self, user_id: str, generation: Generation, hashes: Sequence[bytes], vectors: NDArray[np.float32]
     ) -> None:
@@ -264,8 +255,6 @@ class SqliteStore(BaseStore):
                 batch.save_new(cursor, generation, new)
             for draft in others:
                 saving.save(cursor, generation, draft)
-        for draft in drafts:
-            draft.parts, draft.chunks = [], []
 
     def discard_draft(self, user_id: str, draft: Draft, error: ErrorInfo) -> None:
         """Discard a draft. A document that was never complete stays listed as failed, with the reason."""
@@ -291,16 +280,6 @@ class SqliteStore(BaseStore):
     def holder(self, user_id: str) -> int:
         """Return 0: there is one writer at a time, and it needs no number."""
         return 0
-
-    def job_holder(self, user_id: str, label: str) -> str:
-        return label
-
-    @contextmanager
-    def changing(self, user_id: str) -> Iterator[Cursor]:
-        """Open a transaction that changes what searches see; a search that notices it starts again."""
-        with self.database.write(user_id) as cursor:
-            yield cursor
-            cursor.run("bump")
 
     def after_change(self, user_id: str, *, removed: bool) -> None:
         """Let the indexes follow, and purge removed data from them and from the write-ahead log."""
@@ -333,9 +312,6 @@ class SqliteStore(BaseStore):
 
     def finish_copy(self, user_id: str) -> None:
         self.after_change(user_id, removed=False)
-
-    def own_tenant(self, cursor: Cursor) -> None:
-        """Do nothing: this is the only writer."""
 
     def hold_generations(self, user_id: str) -> None:
         """Do nothing: this is the only writer."""
