@@ -32,9 +32,9 @@ figure{margin:1rem 0}svg{width:100%;background:var(--soft);border-radius:6px}tex
 """
 
 
-def html_report(runs: Sequence[Run], *, title: str, measure: str = "") -> str:
+def html_report(runs: Sequence[Run], *, title: str) -> str:
     """Return the page. If there are several runs, it compares the last with the first."""
-    main = measure or main_measure(runs[-1])
+    main = main_measure(runs[-1])
     sections = [
         f"<h1>{escape(title)}</h1>",
         _summary(runs),

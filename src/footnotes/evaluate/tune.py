@@ -148,11 +148,11 @@ def tune(
     return Tuning(measure, tuple(runs), best, compare(scores[0], held_out_scores(scores)), adapter)
 
 
-def held_out_scores(scores: Sequence[Sequence[float]], *, folds: int = FOLDS) -> list[float]:
+def held_out_scores(scores: Sequence[Sequence[float]]) -> list[float]:
     """Return the score of every question under the variant that was best on the other folds."""
     count = len(scores[0])
     found = [0.0] * count
-    for inside in _folds(count, folds):
+    for inside in _folds(count, FOLDS):
         rest = [[row[at] for at in range(count) if at not in inside] for row in scores]
         best = scores[_best(rest)]
         for at in inside:

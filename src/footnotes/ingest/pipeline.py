@@ -339,10 +339,11 @@ class Pipeline:
         try:
             for pks in waiting.embed():
                 yield from self._ready(set(pks))
-            for pk in {pk for pk, _ in self._waiting}:
-                self._store.documents.is_claimed_by_another(self._user_id, pk, wait=True)
-            for pks in waiting.embed():  # what another writer did not finish
-                yield from self._ready(set(pks))
+            if of_others := {pk for pk, _ in self._waiting}:
+                for pk in of_others:
+                    self._store.documents.is_claimed_by_another(self._user_id, pk, wait=True)
+                for pks in waiting.embed():  # what another writer did not finish
+                    yield from self._ready(set(pks))
         except (StoreError, DocumentError):
             raise
         except FootnotesError as error:

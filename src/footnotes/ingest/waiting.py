@@ -94,9 +94,14 @@ class WaitingDocuments:
     def _pages(self, pks: Sequence[int]) -> Iterator[list[PendingChunk]]:
         """Yield the inputs of documents, as many at a time as are embedded together."""
         after = (pks[0], -1)
-        while found := self._vectors.inputs(self._user, self._generation, pks, after=after, limit=self._size):
-            yield found
-            after = (found[-1].document, found[-1].index)
+        while True:
+            limit = self._size
+            found = self._vectors.inputs(self._user, self._generation, pks, after=after, limit=limit)
+            if found:
+                yield found
+                after = (found[-1].document, found[-1].index)
+            if len(found) < limit:
+                return
 
     def _finish(self, pks: list[int]) -> list[int]:
         self._embed()

@@ -76,14 +76,13 @@ def chunk_id(file_hash: str, chunker: str, index: int, start: int, end: int) -> 
     return "c" + hashlib.blake2b(name.encode(), digest_size=10).hexdigest()
 
 
-def hash_file(path: Path, max_bytes: int, name: str | None = None) -> tuple[str, int]:
-    """Compute SHA-256 and size of a file; raise if it is empty or too large. `name` is the name that users know."""
-    shown_name = name or path.name
+def hash_file(path: Path, max_bytes: int) -> tuple[str, int]:
+    """Compute SHA-256 and size of a file; raise if it is empty or too large."""
     try:
         with path.open("rb") as file:
-            return _hash(file, shown_name, max_bytes)
+            return _hash(file, path.name, max_bytes)
     except OSError as error:
-        raise SourceUnreadable(f"{shown_name} cannot be read ({error.strerror})") from error
+        raise SourceUnreadable(f"{path.name} cannot be read ({error.strerror})") from error
 
 
 def _hash(file: BinaryIO, name: str, max_bytes: int) -> tuple[str, int]:

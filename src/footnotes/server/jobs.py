@@ -197,9 +197,9 @@ class Jobs:
         target = {"collection": job.collection, "source": job.source}
         return bool(self._database.all("later_job", tenant=job.tenant, number=job.number, **target))
 
-    def spools(self, tenant: str | None = None) -> set[str]:
-        """Return spool files that jobs still need, of a tenant or of all."""
-        return {row["spool"] for row in self._database.all("spools", tenant=tenant)}
+    def spools(self) -> set[str]:
+        """Return spool files that jobs still need."""
+        return {row["spool"] for row in self._database.all("spools")}
 
     def waiting_beside(self, tenant: str, kinds: Collection[JobKind]) -> tuple[bool, bool]:
         """Return whether jobs of these kinds wait: of other tenants, and of this tenant that never made way."""
