@@ -36,6 +36,9 @@ from footnotes.text.analysis import analyze_question
 FOLDS = 5
 FEWEST_QUESTIONS = 20
 AS_IT_IS = "as it is"
+STRENGTHS = (1.0, 0.1, 0.01)
+_LOOKED_AT = 50
+FILE = "question_adapter.npz"
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,11 +203,6 @@ def _open_trial(library: Library, variant: Variant) -> Iterator[Library]:
 
 
 # ── A map for question vectors, learnt from a golden set, and its results on held-out questions ───────────────
-
-
-STRENGTHS = (1.0, 0.1, 0.01)
-_LOOKED_AT = 50
-FILE = "question_adapter.npz"
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,9 @@ from footnotes.settings import Settings
 from footnotes.store import Store
 from footnotes.store.memories import Memories, Memory
 
+Choices = Mapping[str, Sequence[str | None]]
+"""For every collection: its chunker, if it chose one, and the options of that chunker as JSON."""
+
 
 class CollectionOptions(TypedDict, total=False):
     """What a collection chooses; what is missing stays."""
@@ -144,10 +147,6 @@ class IngestContext:
 
 
 # ── chooses the chunker for each document ─────────────────────────────────────────────────────────────────────
-
-
-Choices = Mapping[str, Sequence[str | None]]
-"""For every collection: its chunker, if it chose one, and the options of that chunker as JSON."""
 
 
 class Chunkers:

@@ -22,6 +22,7 @@ _ENDS = 2
 """Tokens a model adds at both ends of a text."""
 
 Span = tuple[int, int]
+CountTokens = Callable[[str], int]
 
 
 class Embeddable(Protocol):
@@ -37,9 +38,6 @@ class Embeddable(Protocol):
     def headings(self) -> tuple[str, ...]: ...
     @property
     def parts(self) -> tuple[Span, ...]: ...
-
-
-CountTokens = Callable[[str], int]
 
 
 def pieces_to_embed(made: Embeddable, text: str, embedder: Embedder) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ MOST_ATTEMPTS = 5
 SAVE_PROGRESS_SECONDS = 0.5
 """Progress is stored this often at most."""
 _MOST_LIVE = 2_000
+_HIDDEN = {"json": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +45,6 @@ class JobDocument:
     error: ErrorInfo | None = None
     warnings: tuple[str, ...] = ()
     near_duplicate_of: NearDuplicate | None = None
-
-
-_HIDDEN = {"json": None}
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,8 @@ SILENT_SECONDS = 60.0
 """An answer of another server without progress for this long has broken off."""
 TurnKey: TypeAlias = tuple[str, str, int]
 """Tenant, conversation and number of a turn."""
+_NOT_KEPT = ("prompt", "log")
+_DIGEST = "text_digest"
 
 
 @dataclass(eq=False)
@@ -230,10 +232,6 @@ def _drop_nan(value: Mapping[str, object]) -> dict[str, Any]:
 
 
 # ── stored answers: passages are stored as spans, and their text is read from the documents when shown ────────
-
-
-_NOT_KEPT = ("prompt", "log")
-_DIGEST = "text_digest"
 
 
 def strip_passages(answer: Answer) -> dict[str, object]:

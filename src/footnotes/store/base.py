@@ -26,6 +26,8 @@ from footnotes.store.texts import read_span
 from footnotes.store.vectors import Vectors
 from footnotes.types import DenseIndex, ErrorInfo
 
+_AT_ONCE = 1_000
+
 
 class BaseStore(Core):
     """All operations of a store for many tenants, on any database that has the named queries."""
@@ -136,9 +138,6 @@ def _size(path: Path) -> int:
 
 
 # ── checks stored data: texts against chunks, chunks against their input hashes and vectors ───────────────────
-
-
-_AT_ONCE = 1_000
 
 
 def check_text(database: Database, generation: Generation) -> Iterator[Problem | int]:

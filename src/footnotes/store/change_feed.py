@@ -18,6 +18,8 @@ from footnotes.store.records import Generation
 from footnotes.store.retry import retrying
 from footnotes.store.rows import origin_of
 
+TOLD = ("document_id", "collection", "filename", "source", "title")
+
 
 @dataclass(frozen=True, slots=True)
 class Portion:
@@ -131,9 +133,6 @@ class BaseChangeFeed:
     def forget(self, scope: Scope) -> None:
         with self._database.write(scope.user_id) as cursor:
             cursor.run("forget_remote_index", address=self._address, generation=scope.generation)
-
-
-TOLD = ("document_id", "collection", "filename", "source", "title")
 
 
 def described(document: Mapping[str, object], chunk_id: str, metadata: Mapping[str, object]) -> dict[str, Any]:

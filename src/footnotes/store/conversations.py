@@ -18,6 +18,7 @@ from footnotes.types import Conversation, ErrorInfo, KeptTurn, Metadata, Rating,
 MOST_TURNS = 500
 """The most questions per conversation, because showing it reads all of them."""
 _LONGEST_TITLE = 200
+Copied: TypeAlias = tuple[Conversation, list[KeptTurn], list[list[str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +156,6 @@ class Conversations:
 
 
 # ── copying: a conversation, its turns, and the documents that each of them quotes ────────────────────────────
-
-
-Copied: TypeAlias = tuple[Conversation, list[KeptTurn], list[list[str]]]
 
 
 def quoted_documents(cursor: Cursor, conversation: str, turns: Sequence[KeptTurn]) -> list[list[str]]:

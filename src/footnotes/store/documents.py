@@ -21,6 +21,7 @@ from footnotes.types import Chunk, Document, ErrorInfo, Filter, Metadata, NearDu
 
 Key = Literal["hash", "source"]
 """What to find documents by: the hash of their bytes, or one of their sources."""
+_FIRST_LOOK, _LONGEST_LOOK = 0.02, 1.0
 
 
 def find(cursor: Cursor, document_id: str) -> DocumentRow | None:
@@ -159,9 +160,6 @@ def drop(cursor: Cursor, rows: Sequence[DocumentRow]) -> None:
 
 def _one(row: Row | None) -> DocumentRow | None:
     return None if row is None else document_row(row)
-
-
-_FIRST_LOOK, _LONGEST_LOOK = 0.02, 1.0
 
 
 class Documents:

@@ -21,6 +21,9 @@ from footnotes.types import (
 if TYPE_CHECKING:
     from footnotes.store.lexemes import JoinedTerms
 
+ChunkSpan: TypeAlias = tuple[int, int, int]
+"""A document's key and a span of its text."""
+
 
 @dataclass(frozen=True, slots=True)
 class DocumentRow:
@@ -116,10 +119,6 @@ class JobUpdate:
     error: ErrorInfo | None = None
     retryable: bool = False
     document_id: str | None = None
-
-
-ChunkSpan: TypeAlias = tuple[int, int, int]
-"""A document's key and a span of its text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,11 @@ from footnotes.text.sketch import Sketcher
 from footnotes.types import Block, JsonValue, Part
 
 BATCH_CHUNKS, BATCH_CHARACTERS = 1_000, 3_000_000
+CHUNKER = "records-1"
+"""Part of every chunk's id: it changes if the same records would become other chunks."""
+BETWEEN = "\n\n"
+PART_CHARACTERS = 64_000
+"""A part ends with the record that reaches this size. A later reindex never builds a chunk across parts."""
 
 
 def import_collection(context: IngestContext, source: str, choices: ImportChoices) -> ImportResult:
@@ -284,13 +289,6 @@ class Importer:
 
 
 # ── turns records into documents: their texts are joined by a blank line, and each record is exactly one chunk
-
-
-CHUNKER = "records-1"
-"""Part of every chunk's id: it changes if the same records would become other chunks."""
-BETWEEN = "\n\n"
-PART_CHARACTERS = 64_000
-"""A part ends with the record that reaches this size. A later reindex never builds a chunk across parts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,7 @@ _KINDS = (
     ("changelog", "changelog changes release-notes releases history news"),
 )  # fmt: skip
 _KIND_OF = {word: kind for kind, words in _KINDS for word in words.split()}
+_LONGEST = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +156,6 @@ def _find_files(text: str, files: frozenset[str]) -> Iterable[str]:
 
 
 # ── updates a collection from a folder of pages that describe a repository ────────────────────────────────────
-
-
-_LONGEST = 4_000_000
 
 
 class WikiSync(FolderSync):

@@ -33,6 +33,7 @@ MOST_HISTORY = 12
 _STREAMED = events(examples.ANSWER_EVENTS) | errors(404, 507, *MODEL_ERRORS, body=True)
 _FOLLOW_UP = "Ask a follow-up question"
 _ANSWER_DESCRIPTION = "The turn when it is answered; with `Accept: text/event-stream` its events as they happen"
+_EVENTS = events(examples.ANSWER_EVENTS) | errors(404)
 
 
 @router.get("", summary="List conversations", responses=errors())
@@ -101,9 +102,6 @@ async def ask(
 def turn(conversation: Id, number: Number, library: ReadLibrary, state: State, caller: Reader) -> KeptTurn:
     (found,) = library.conversations.turns(caller.tenant, conversation, number)
     return restore_passages(_end_if_dead(found, conversation, library, state, caller), library)
-
-
-_EVENTS = events(examples.ANSWER_EVENTS) | errors(404)
 
 
 @router.get(
