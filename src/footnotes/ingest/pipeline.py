@@ -195,8 +195,7 @@ class Pipeline:
             self._begin_again([work])
             return
         except _ONE_FILE as error:
-            self._store.documents.discard(self._user_id, draft, error.info())
-            self._known.forget_written([draft])
+            self._writer.discard(draft, error.info())
             yield Added(origin.source, draft.document_id or None, "failed", 0, error.info())
             return
         if draft.is_claimed:

@@ -18,6 +18,7 @@ from footnotes.ingest.reading import DocumentLookup
 from footnotes.ingest.waiting import FIRST_BATCH, fit_batch
 from footnotes.ingest.work import Progress
 from footnotes.store.records import Draft, Generation
+from footnotes.types import ErrorInfo
 
 BATCH_CHARACTERS = 3_000_000
 WORTH_A_PROCESS = 5_000
@@ -103,6 +104,11 @@ class DraftWriter:
         start, count = time.monotonic(), len(draft.chunks)
         self._write_ahead([draft])
         self._adapt(count, time.monotonic() - start)
+
+    def discard(self, draft: Draft, error: ErrorInfo) -> None:
+        """Record why a document failed, and remove what was written of it."""
+        draft.error = error
+        self._save([draft])
 
     def finish(self) -> None:
         """Wait until everything written is published."""

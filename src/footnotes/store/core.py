@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from footnotes.store.database import Cursor, Database
 from footnotes.store.records import ChunkDraft, DocumentRow, Draft, Generation
 from footnotes.store.remote_keeper import RemoteKeeper
-from footnotes.types import ErrorInfo
 
 
 class Core(ABC):
@@ -52,9 +51,6 @@ class Core(ABC):
 
     @abstractmethod
     def save_drafts(self, user_id: str, generation: Generation, drafts: Sequence[Draft]) -> None: ...
-
-    @abstractmethod
-    def discard_draft(self, user_id: str, draft: Draft, error: ErrorInfo) -> None: ...
 
     def kept_vectors(self, generation: Generation) -> Container[bytes]:
         """Return the inputs whose vectors this writer keeps until their chunks are written."""

@@ -270,10 +270,6 @@ class Documents:
         for draft in drafts:
             draft.parts, draft.chunks = [], []
 
-    def discard(self, user_id: str, draft: Draft, error: ErrorInfo) -> None:
-        """Discard a draft. A document that was never complete stays listed as failed, with the reason."""
-        self._core.discard_draft(user_id, draft, error)
-
     def is_claimed_by_another(self, user_id: str, pk: int, *, wait: bool = False) -> bool:
         """Return whether another live writer holds a document; with `wait`, return when none does."""
         pause = _FIRST_LOOK

@@ -160,11 +160,12 @@ class Publication:
 class Draft:
     """A document being written. The store empties its buffers whenever it has saved them.
 
-    A draft with `publication` is complete: saving it publishes this version. `replaces` is the document whose next
-    version this is. `handle` belongs to the store, which also sets whether the document `waits` for vectors, and which
-    near-duplicate it found by the sketch. If another writer holds the document, the store writes nothing: `claimed_pk`
-    is then the key of the document being made from the same bytes, `refused` the reason why a document's next version
-    cannot be written now.
+    A draft with `publication` is complete: saving it publishes this version. Saving one with an `error` discards what
+    was written of it; a document that was never complete stays listed as failed, with the reason. `replaces` is the
+    document whose next version this is. `handle` belongs to the store, which also sets whether the document `waits` for
+    vectors, and which near-duplicate it found by the sketch. If another writer holds the document, the store writes
+    nothing: `claimed_pk` is then the key of the document being made from the same bytes, `refused` the reason why a
+    document's next version cannot be written now.
     """
 
     collection: str
@@ -185,6 +186,7 @@ class Draft:
     waits: bool = False
     sketch: bytes | None = None
     near_duplicate_of: NearDuplicate | None = None
+    error: ErrorInfo | None = None
     claimed_pk: int | None = None  # the document of another writer who has the same bytes
     refused: ErrorInfo | None = None
 

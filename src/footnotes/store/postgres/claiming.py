@@ -12,17 +12,7 @@ from footnotes.store.postgres.clean import clean
 from footnotes.store.postgres.cursor import pack_json
 from footnotes.store.records import Draft
 from footnotes.store.retry import WritersMet, retry
-from footnotes.store.texts import TextWriter
-
-
-@dataclass(slots=True)
-class Handle:
-    """A draft's place in the database. `opened` once it has rows."""
-
-    pk: int
-    version: int
-    writer: TextWriter
-    opened: bool = False
+from footnotes.store.texts import Handle, TextWriter
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from footnotes.errors import FootnotesError, StoreLocked, StoreReadOnly, StoreUnavailable
 from footnotes.index.remote import VectorDatabase
 from footnotes.settings import Settings
-from footnotes.store import documents, generations, recovery
+from footnotes.store import generations, recovery
 from footnotes.store.base import BaseStore
 from footnotes.store.database import Cursor
 from footnotes.store.files import Files, FolderFiles, files_of
@@ -38,7 +38,7 @@ from footnotes.store.remote_keeper import RemoteKeeper, vector_database
 from footnotes.store.retry import retry, retrying
 from footnotes.store.rows import generation_row
 from footnotes.store.texts import SpanReader
-from footnotes.types import DenseIndex, ErrorInfo
+from footnotes.types import DenseIndex
 
 INCOMING = "incoming"
 
@@ -251,21 +251,12 @@ class PostgresStore(BaseStore):
     def save_drafts(self, user_id: str, generation: Generation, drafts: Sequence[Draft]) -> None:
         holder = self._writers.number(user_id)
         claim(self.database, user_id, holder, [draft for draft in drafts if draft.handle is None])
-        if mine := [draft for draft in drafts if draft.handle is not None]:
+        mine = [draft for draft in drafts if draft.handle is not None]
+        if sound := [draft for draft in mine if draft.error is None]:
             vectors = self._writers.vectors(user_id, generation.model)
-            saving.save(self.database, user_id, holder, generation, mine, vectors.get)
-
-    @retrying
-    def discard_draft(self, user_id: str, draft: Draft, error: ErrorInfo) -> None:
-        """Discard a draft. A document that was never complete stays listed as failed, with the reason."""
-        holder = self._writers.number(user_id)
-        if draft.handle is None:
-            claim(self.database, user_id, holder, [draft])
-        if draft.handle is None:
-            return  # another writer has the same bytes and decides on them
-        with self.database.write(user_id) as cursor:
-            documents.set_failed(cursor, draft.handle.pk, error)
-            saving.discard(cursor, holder, draft.handle)
+            saving.save(self.database, user_id, holder, generation, sound, vectors.get)
+        if failed := [draft for draft in mine if draft.error is not None]:
+            saving.discard_failed(self.database, user_id, holder, failed)
 
     def hold_generations(self, user_id: str) -> None:
         """Lock the building of generations for a tenant until this writer ends."""

@@ -18,8 +18,7 @@ from footnotes.store.records import Draft, Generation, Publication
 from footnotes.store.rows import published_values
 from footnotes.store.sqlite import chunks, staging
 from footnotes.store.sqlite.cursor import SqliteCursor
-from footnotes.store.sqlite.saving import Handle
-from footnotes.store.texts import TextWriter
+from footnotes.store.texts import Handle, TextWriter
 from footnotes.types import Document
 
 
@@ -35,7 +34,7 @@ class _New:
 
 def is_new(draft: Draft) -> bool:
     """Return whether a draft is a complete document without any rows yet."""
-    return draft.publication is not None and draft.handle is None and draft.replaces is None
+    return draft.publication is not None and draft.handle is None and draft.replaces is None and draft.error is None
 
 
 def save_new(cursor: SqliteCursor, generation: Generation, drafts: Sequence[Draft]) -> None:

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from footnotes.store import documents, generations, near
 from footnotes.store.database import Cursor, Json
 from footnotes.store.records import Draft, Generation
 from footnotes.store.sqlite import chunks, staging
-from footnotes.store.texts import TextRows, TextWriter
-
-
-@dataclass(slots=True)
-class Handle:
-    """A draft's place in the database."""
-
-    pk: int
-    version: int
-    writer: TextWriter
+from footnotes.store.texts import Handle, TextRows, TextWriter
+from footnotes.types import ErrorInfo
 
 
 def save(cursor: Cursor, generation: Generation, draft: Draft) -> None:
@@ -50,10 +40,12 @@ def _complete(cursor: Cursor, generation: Generation, draft: Draft, handle: Hand
     generations.put_planned(cursor, generation.pk, handle.pk, draft.ingestion_version, count)
 
 
-def discard(cursor: Cursor, draft: Draft) -> None:
+def discard(cursor: Cursor, draft: Draft, error: ErrorInfo) -> None:
     """Remove the rows of an abandoned draft; its vectors stay, so that another attempt need not embed again."""
-    if draft.handle is not None:
-        cursor.run("drop_versions", versions=[draft.handle.version])
+    if draft.handle is None:
+        draft.handle = begin(cursor, draft)
+    cursor.run("drop_versions", versions=[draft.handle.version])
+    documents.set_failed(cursor, draft.handle.pk, error)
 
 
 def begin(cursor: Cursor, draft: Draft) -> Handle:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from footnotes.errors import NotALibrary, StoreCorrupt, StoreError, StoreUnavailable
 from footnotes.index.remote import VectorDatabase
 from footnotes.settings import Settings
-from footnotes.store import documents, generations, recovery
+from footnotes.store import generations, recovery
 from footnotes.store.base import BaseStore
 from footnotes.store.database import Cursor
 from footnotes.store.files import FolderFiles, write_error
@@ -38,7 +38,6 @@ from footnotes.store.sqlite.indexes import Indexes, IndexPositions, loss_message
 from footnotes.store.sqlite.view import Served, SqliteSearchView, served
 from footnotes.store.sqlite.wal import check_present, mark, was_library
 from footnotes.store.statements import migrations
-from footnotes.types import ErrorInfo
 
 DATABASE = "footnotes.db"
 INCOMING = "incoming"
@@ -254,15 +253,10 @@ class SqliteStore(BaseStore):
             if new:
                 batch.save_new(cursor, generation, new)
             for draft in others:
-                saving.save(cursor, generation, draft)
-
-    def discard_draft(self, user_id: str, draft: Draft, error: ErrorInfo) -> None:
-        """Discard a draft. A document that was never complete stays listed as failed, with the reason."""
-        with self.database.write(user_id) as cursor:
-            if draft.handle is None:
-                draft.handle = saving.begin(cursor, draft)
-            saving.discard(cursor, draft)
-            documents.set_failed(cursor, draft.handle.pk, error)
+                if draft.error is None:
+                    saving.save(cursor, generation, draft)
+                else:
+                    saving.discard(cursor, draft, draft.error)
 
     def fill_generation(
         self, user_id: str, generation: Generation, row: DocumentRow, drafts: Sequence[ChunkDraft], version: str
