@@ -184,39 +184,31 @@ class Pipeline:
             yield from self._keep(work)
             return
         content = origin.content if file.content is None else file.content
-        yield from self._read_and_keep(work, Source(origin.path, origin.filename, kind.mime, content), chunker)
+        yield from self._read(work, Source(origin.path, origin.filename, kind.mime, content), chunker)
 
-    def _read_and_keep(self, work: Work, source: Source, chunker: Chunker) -> Iterator[Added]:
-        """Read a file, and keep its draft until it is written with others."""
+    def _read(self, work: Work, source: Source, chunker: Chunker) -> Iterator[Added]:
+        """Read a file, and keep its draft until it is written with others; write early what does not fit in memory."""
         origin, draft = work.origin, work.draft
         try:
-            yield from self._read(work, source, chunker)
+            for part in self._drafting.read(work, source, chunker):
+                self._on_progress(Progress("parsing", part.end, 0, origin.source))
+                if self._writer.is_large(draft):
+                    yield from self._flush()
+                    self._writer.write_ahead(draft)
+                    if draft.is_claimed:
+                        break
         except GenerationReplaced:
             self._begin_again([work])
-            return
         except _ONE_FILE as error:
             self._writer.discard(draft, error.info())
             yield Added(origin.source, draft.document_id or None, "failed", 0, error.info())
-            return
-        if draft.is_claimed:
-            yield from self._hand_over(work)
-            return
-        yield from self._keep(work)
+        else:
+            yield from self._hand_over(work) if draft.is_claimed else self._keep(work)
 
     def _keep(self, work: Work) -> Iterator[Added]:
         self._writer.pending.add(work)
         if self._writer.is_full:
             yield from self._flush()
-
-    def _read(self, work: Work, source: Source, chunker: Chunker) -> Iterator[Added]:
-        """Parse and chunk; write what does not fit in memory as it comes."""
-        for part in self._drafting.read(work, source, chunker):
-            self._on_progress(Progress("parsing", part.end, 0, work.origin.source))
-            if self._writer.is_large(work.draft):
-                yield from self._flush()
-                self._writer.write_ahead(work.draft)
-                if work.draft.is_claimed:
-                    return
 
     def _hand_over(self, work: Work) -> Iterator[Added]:
         """Handle a draft that another writer holds: look up the same bytes again at the end; do not write others."""
