@@ -154,7 +154,7 @@ from footnotes.store.records import Draft
 with footnotes.open(sys.argv[1], embedder="hashing", store=sys.argv[2]) as library:
     store = library._store
     with store.writing("local", "holding"):
-        library._context.pipeline(None)._generation()
+        library._context.embedding(None).open_generation()
         draft = Draft("default", "s", "a.txt", sys.argv[3], 1, "", {})
         from footnotes.store.postgres.claiming import claim
         claim(store.database, "local", store._writers.number("local"), [draft])
