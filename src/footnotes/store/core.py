@@ -28,7 +28,7 @@ class Core(ABC):
 
     @contextmanager
     def changing(self, user_id: str) -> Iterator[Cursor]:
-        """Open a transaction that changes what searches see; one that notices it starts again.
+        """Open a transaction that changes what searches see; a search that notices it starts again.
 
         No generation is published meanwhile.
         """

@@ -145,11 +145,16 @@ WHERE user_id = $1 AND status IN ('embedding', 'queued') AND current IS NOT NULL
     holder = $2 OR ($3 = 'queued' AND holder IS NULL))
 
 -- name: inputs_without_vector(user_id, generation, documents, first, after, limit)
--- Of documents from the first key on, after a chunk of the first.
+-- Of documents from the first key on, after a chunk of the first. Each document is read in the order of the index, so
+-- that a page of a large one does not sort what follows it.
 SELECT d.pk AS document, c.chunk_index, c.input_hash, c.version, c.start_offset, c.end_offset, c.tokens, c.prefix,
        c.headings::text AS headings, c.parts::text AS parts, c.content
-FROM documents d JOIN document_chunks c ON c.version = d.current AND c.document = d.pk AND c.generation = $2
-WHERE d.user_id = $1 AND d.pk = ANY ($3) AND (d.pk, c.chunk_index) > ($4, $5) AND c.embedding IS NULL
+FROM documents d CROSS JOIN LATERAL (
+    SELECT n.chunk_index, n.input_hash, n.version, n.start_offset, n.end_offset, n.tokens, n.prefix, n.headings, n.parts,
+           n.content
+    FROM document_chunks n WHERE n.version = d.current AND n.generation = $2 AND n.embedding IS NULL
+    AND n.chunk_index > CASE WHEN d.pk = $4 THEN $5::integer ELSE -1 END ORDER BY n.chunk_index LIMIT $6) c
+WHERE d.user_id = $1 AND d.pk = ANY ($3) AND d.pk >= $4
 ORDER BY d.pk, c.chunk_index LIMIT $6
 
 -- name: finish_waiting(user_id, holder, generation, documents)
