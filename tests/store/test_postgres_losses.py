@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +99,7 @@ def test_a_connection_cut_at_the_commit(
     embedder = HashingEmbedder()
     shared._embedders._loaded[shared.settings.embedder] = embedder
     real = Transaction.commit
-    commits = 0
+    commits = cutting = 0
 
     async def commit(self: Any) -> None:
         nonlocal commits
@@ -113,10 +114,14 @@ def test_a_connection_cut_at_the_commit(
             raise ConnectionResetError("cut after the commit")
 
     monkeypatch.setattr(Transaction, "commit", commit)
-    for cutting in range(1, 9):
-        commits = 0
-        text = words(cutting, 200)
-        assert shared.text(added_in_the_end(shared, text)) == text
+    for place in count(1):
+        commits, cutting = 0, place
+        text = words(place, 200)
+        added, reached, cutting = added_in_the_end(shared, text), commits, 0
+        assert shared.text(added) == text
+        if reached < place:  # every commit of an add was cut
+            break
+    assert place > 5
     monkeypatch.setattr(Transaction, "commit", real)
     shared.resume()
     (document,) = shared.documents()  # all came from one source: each took the place of the one before
