@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from footnotes.store.database import Cursor, Database, Row
 from footnotes.store.records import Generation
 from footnotes.store.retry import retrying
 from footnotes.store.rows import origin_of
+from footnotes.types import JsonValue
 
 TOLD = ("document_id", "collection", "filename", "source", "title")
 
@@ -157,7 +158,7 @@ def first_rows(rows: Sequence[Row], chunks: int) -> list[Row]:
     return some
 
 
-def described(document: Mapping[str, object], chunk_id: str, metadata: Mapping[str, object]) -> dict[str, Any]:
+def described(document: Row, chunk_id: str, metadata: dict[str, JsonValue]) -> dict[str, JsonValue]:
     """Return readable data on a chunk, for people and programs that use the vector database directly."""
     return {
         **{name: document[name] for name in TOLD},

@@ -39,7 +39,7 @@ class Collections:
             cursor.run("put_collection", name=name, **values)
 
 
-def describe_collections(collections: Collections, user_id: str) -> list[dict[str, Any]]:
+def describe_collections(collections: Collections, user_id: str) -> list[dict[str, object]]:
     """Return the collections with their options and number of documents."""
     return [
         {**row, "chunker_options": json.loads(row["chunker_options"] or "null")} for row in collections.all(user_id)

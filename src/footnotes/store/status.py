@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
 
 from footnotes.store.collections import describe_collections
 from footnotes.store.protocol import Store
 
 
-def library_status(store: Store, user: str, embedder: str) -> dict[str, Any]:
+def library_status(store: Store, user: str, embedder: str) -> dict[str, object]:
     """Return the status of a tenant's library, whose settings name this embedder."""
     serving, state = store.generations.serving(user), store.state(user)
     generations = store.generations.all(user)
