@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any, TypeVar, Unpack, cast
 from footnotes.answer.asking import AskChoices
 from footnotes.errors import FootnotesError
 from footnotes.ingest.adding import AddOptions, TextOptions, TextsOptions
+from footnotes.ingest.context import CollectionOptions
 from footnotes.ingest.following import CodeOptions, SyncOptions, WikiOptions
 from footnotes.ingest.importing.records import ImportChoices, ImportResult
 from footnotes.ingest.reindexing import ReindexOptions
@@ -243,22 +244,9 @@ class AsyncLibrary:
         """Return why a remote index missed the last changes; it catches up when it is back."""
         return self.library.index_failure
 
-    async def set_collection(
-        self,
-        name: str,
-        *,
-        chunker: str | None = None,
-        chunker_options: Mapping[str, object] | None = None,
-        system_prompt: str | None = None,
-    ) -> None:
+    async def set_collection(self, name: str, **options: Unpack[CollectionOptions]) -> None:
         """Set a collection's chunker and system prompt; they apply to documents added from now on."""
-        return await asyncio.to_thread(
-            self.library.set_collection,
-            name,
-            chunker=chunker,
-            chunker_options=chunker_options,
-            system_prompt=system_prompt,
-        )
+        return await asyncio.to_thread(self.library.set_collection, name, **options)
 
     async def delete(self, *document_ids: str, **options: Unpack[DeleteOptions]) -> list[str]:
         """Delete documents by id, source, checksum or collection, with the collection. Return the deleted ids.

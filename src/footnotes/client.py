@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 from urllib.parse import quote
 
 from footnotes.answer import last_answer
@@ -36,15 +36,20 @@ from footnotes.types import (
     Metadata,
     NearDuplicate,
     SearchResult,
-    Turn,
 )
 from footnotes.wire import from_json
+
+if TYPE_CHECKING:
+    from footnotes.answer.asking import AskRequest
+    from footnotes.ingest.context import CollectionOptions
+    from footnotes.ingest.reindexing import ReindexRequest
+    from footnotes.retrieve.searcher import SearchRequest
 
 PAGE = 1_000
 """Documents, chunks or texts per request."""
 AHEAD = 32
 """Files to upload before waiting for the first job."""
-_COUNTS = ("ready", "chunks", "characters", "bytes", "by_status", "near_duplicates")
+_COUNTS = ("ready", "chunks", "characters", "bytes", "by_status", "near_duplicates", "waiting")
 
 Submitted = Added | str
 """The result of a path, or the id of its job."""
@@ -173,92 +178,31 @@ class Client:
 
     # ── find
 
-    def search(
-        self,
-        query: str,
-        *,
-        limit: int | None = None,
-        mode: str | None = None,
-        where: Where | None = None,
-        collection: str | None = None,
-        per_document: int | None = None,
-        fusion: str | None = None,
-        alpha: float | None = None,
-        rrf_k: int | None = None,
-        weights: Sequence[float] | None = None,
-        missing_rank: int | None = None,
-        reranker: str | None = None,
-        expand: Sequence[str] | None = None,
-    ) -> SearchResult:
+    def search(self, query: str, **choices: Unpack[SearchRequest]) -> SearchResult:
         """Return the best chunks for a question, with the rank and score in each leg."""
+        weights = choices.get("weights")
         body = {
             "query": query,
-            "limit": limit,
-            "mode": mode,
-            "where": as_json(where),
-            "collection": collection,
-            "per_document": per_document,
-            "fusion": fusion,
-            "alpha": alpha,
-            "rrf_k": rrf_k,
+            **choices,
+            "where": as_json(choices.get("where")),
             "weights": None if weights is None else [float(one) for one in weights],
-            "missing_rank": missing_rank,
-            "reranker": reranker,
-            "expand": None if expand is None else list(expand),
         }
         return from_json(SearchResult, self._server.json("POST", "/v1/search", json=body))
 
-    def ask(
-        self,
-        question: str,
-        *,
-        where: Where | None = None,
-        collection: str | None = None,
-        mode: str | None = None,
-        passages: int | None = None,
-        history: Sequence[Turn | tuple[str, str]] = (),
-        deep: bool = False,
-        **settings: object,
-    ) -> Answer:
+    def ask(self, question: str, **choices: Unpack[AskRequest]) -> Answer:
         """Answer a question from the documents, with a footnote for each sentence; abstain without support.
 
         A server accepts the settings `model`, `strict`, `temperature` and `max_tokens` for one question.
         """
-        return last_answer(
-            self.ask_stream(
-                question,
-                where=where,
-                collection=collection,
-                mode=mode,
-                passages=passages,
-                history=history,
-                deep=deep,
-                **settings,
-            )
-        )
+        return last_answer(self.ask_stream(question, **choices))
 
-    def ask_stream(
-        self,
-        question: str,
-        *,
-        where: Where | None = None,
-        collection: str | None = None,
-        mode: str | None = None,
-        passages: int | None = None,
-        history: Sequence[Turn | tuple[str, str]] = (),
-        deep: bool = False,
-        **settings: object,
-    ) -> Iterator[Event]:
+    def ask_stream(self, question: str, **choices: Unpack[AskRequest]) -> Iterator[Event]:
         """Like `ask`, but yield events as they happen. The last is `done`, or `error` with the answer so far."""
         body = {
             "question": question,
-            "where": as_json(where),
-            "collection": collection,
-            "mode": mode,
-            "passages": passages,
-            "history": [{"role": turn.role, "text": turn.text} for turn in as_turns(history)],
-            "deep": deep,
-            **settings,
+            **choices,
+            "where": as_json(choices.get("where")),
+            "history": [{"role": turn.role, "text": turn.text} for turn in as_turns(choices.get("history", ()))],
         }
         for event in self._server.events("POST", "/v1/ask", json=body):
             yield from_json(Event, event)
@@ -333,17 +277,9 @@ class Client:
         if name not in {row["name"] for row in self.collections()}:
             raise NotFound(f"there is no collection {name!r}")
 
-    def set_collection(
-        self,
-        name: str,
-        *,
-        chunker: str | None = None,
-        chunker_options: Mapping[str, object] | None = None,
-        system_prompt: str | None = None,
-    ) -> None:
+    def set_collection(self, name: str, **options: Unpack[CollectionOptions]) -> None:
         """Set a collection's chunker and system prompt; they apply to documents added from now on."""
-        body = {"chunker": chunker, "chunker_options": chunker_options, "system_prompt": system_prompt}
-        self._server.json("PUT", f"/v1/collections/{_part(name)}", json=body)
+        self._server.json("PUT", f"/v1/collections/{_part(name)}", json=dict(options))
 
     def counts(self) -> dict[str, Any]:
         """Count the documents, chunks, characters and bytes of the library."""
@@ -399,26 +335,9 @@ class Client:
             raise NotFound(f"no document came from {as_text(source)}" if source else "no document has the checksum")
         return found
 
-    def reindex(
-        self,
-        *,
-        collection: str | None = None,
-        chunker: str | None = None,
-        chunker_options: Mapping[str, object] | None = None,
-        embedder: str | None = None,
-        outdated: bool = False,
-        keep: bool = False,
-    ) -> dict[str, object]:
+    def reindex(self, **options: Unpack[ReindexRequest]) -> dict[str, object]:
         """Build the next generation from stored text beside the current one, switch, and wait for the switch."""
-        body = {
-            "collection": collection,
-            "chunker": chunker,
-            "chunker_options": chunker_options,
-            "embedder": embedder,
-            "outdated": outdated,
-            "keep": keep,
-        }
-        job = self._job(self._server.json("POST", "/v1/reindex", json=body)["id"])
+        job = self._job(self._server.json("POST", "/v1/reindex", json=dict(options))["id"])
         if failed := job["error"]:
             raise build_error(failed["code"], failed["message"], failed["remedy"])
         rows = job["documents"]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import copy
-import json
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Unpack
@@ -20,27 +19,26 @@ from footnotes.answer.asking.say import completing, saying
 from footnotes.answer.models import ChatModel
 from footnotes.embed import Embedder
 from footnotes.embed.embedders import Embedders
-from footnotes.errors import FootnotesError, OptionError
+from footnotes.errors import FootnotesError
 from footnotes.ingest.adding import Adding, AddOptions, TextOptions, TextsOptions, UploadOptions
 from footnotes.ingest.backup import backup_library
-from footnotes.ingest.context import IngestContext
+from footnotes.ingest.context import CollectionOptions, IngestContext
 from footnotes.ingest.following import CodeOptions, Following, SyncOptions, WikiOptions
-from footnotes.ingest.names import parse_collection
 from footnotes.ingest.reindexing import Reindexing, ReindexOptions
 from footnotes.ingest.removal import DeleteOptions, Removal
 from footnotes.ingest.transfer import Imported, export_library, export_lines, import_library
-from footnotes.ingest.work import NewSource, OnProgress, embedding_input, input_hash, quiet
+from footnotes.ingest.work import NewSource, OnProgress, quiet
 from footnotes.retrieve.searcher import SearchChoices, Searcher
 from footnotes.retrieve.where import Where, as_filter, in_collection
 from footnotes.settings import Settings, load
 from footnotes.store import Store
 from footnotes.store.backup import BackupSnapshot
-from footnotes.store.collections import check_collection
+from footnotes.store.collections import check_collection, describe_collections
 from footnotes.store.conversations import Conversations
 from footnotes.store.make import open_store
-from footnotes.store.originals import add_originals
-from footnotes.store.reading import find_words, page_start, read_blocks, read_chunks
+from footnotes.store.reading import find_words, page_start, read_blocks
 from footnotes.store.records import Verification
+from footnotes.store.status import library_status
 from footnotes.types import (
     Added,
     Answer,
@@ -271,7 +269,7 @@ class Library:
         return find_words(self._store.documents, self._user, document_id, words, limit)
 
     def chunks(self, document_id: str) -> list[Chunk]:
-        return read_chunks(self._store.documents, self._user, document_id)
+        return self._store.documents.chunks(self._user, document_id)
 
     def near_duplicates(self) -> dict[str, NearDuplicate]:
         """Return near-duplicates: the id of each, with the similar document of its collection."""
@@ -283,8 +281,7 @@ class Library:
 
     def collections(self) -> list[dict[str, Any]]:
         """Return the collections with their options and number of documents."""
-        rows = self._store.collections.all(self._user)
-        return [{**row, "chunker_options": json.loads(row["chunker_options"] or "null")} for row in rows]
+        return describe_collections(self._store.collections, self._user)
 
     def check_collection(self, name: str) -> None:
         """Raise if the collection does not exist."""
@@ -310,26 +307,8 @@ class Library:
 
     def status(self) -> dict[str, Any]:
         """Return the contents, models and size of the library."""
-        store, user, serving = self._store, self._user, self._store.generations.serving(self._user)
-        generations = store.generations.all(user)
-        state = store.state(user)
-        return {
-            "library": str(self.folder),
-            "user": user,
-            **store.documents.counts(user),
-            "waiting": store.vectors.waiting(user).documents,
-            "collections": self.collections(),
-            "embedder": serving.embedder if serving else self.settings.embedder,
-            "configured_embedder": self.settings.embedder,
-            "dimensions": serving.dimensions if serving else None,
-            "generation": serving.pk if serving else None,
-            "generations": [{"id": each.pk, "state": each.state, "embedder": each.embedder} for each in generations],
-            "store": store.kind,
-            "address": store.address,
-            "index": None if state.index is None else asdict(state.index),
-            "dense_index": None if state.dense_index is None else asdict(state.dense_index),
-            "disk_bytes": state.bytes,
-        }
+        named = {"library": str(self.folder), "user": self._user}
+        return {**named, **library_status(self._store, self._user, self.settings.embedder)}
 
     @property
     def index_failure(self) -> ErrorInfo | None:
@@ -338,29 +317,9 @@ class Library:
 
     # ── change
 
-    def set_collection(
-        self,
-        name: str,
-        *,
-        chunker: str | None = None,
-        chunker_options: Mapping[str, object] | None = None,
-        system_prompt: str | None = None,
-    ) -> None:
+    def set_collection(self, name: str, **options: Unpack[CollectionOptions]) -> None:
         """Set a collection's chunker and system prompt; they apply to documents added from now on."""
-        chosen = chunker
-        if chunker is None and chunker_options is not None:  # options of the current chunker
-            chosen = self._context.choices().get(name, [None])[0]
-        if chosen is not None:
-            self._context.chunkers.build(chosen, chunker_options)
-        elif chunker_options is not None:
-            raise OptionError("chunker options need the chunker's name", remedy="Pass the chunker too.")
-        self._store.collections.set(
-            self._user,
-            parse_collection(name),
-            chunker=chunker,
-            chunker_options=chunker_options,
-            system_prompt=system_prompt,
-        )
+        self._context.set_collection(name, options)
 
     def delete(self, *document_ids: str, **options: Unpack[DeleteOptions]) -> list[str]:
         """Delete documents by id, source, checksum or collection, with the collection. Return the deleted ids.
@@ -383,8 +342,6 @@ class Library:
         `gate` gets the number of the new generation before the switch. It may inspect it with `at_generation`, and
         raises an error to refuse it.
         """
-        if (collection := options.get("collection")) is not None:
-            self.check_collection(collection)
         return self._reindexing.reindex(options)
 
     def rollback(self, *, on_progress: OnProgress | None = None) -> dict[str, Any]:
@@ -393,14 +350,8 @@ class Library:
 
     def verify(self, *, repair: bool = False) -> Verification:
         """Check pages, spans, vectors and both indexes against each other; with `repair`, rebuild what is damaged."""
-
-        def hash_of(prefix: str, text: str) -> bytes:
-            return input_hash(embedding_input(prefix, text))
-
         with self._context.writing("verifying") if repair else nullcontext():
-            found = self._store.verify(self._user, hash_of, repair=repair)
-            add_originals(found, self._store.originals, self._user, repair=repair)
-            return found
+            return self._store.verify(self._user, repair=repair)
 
     def refresh(self) -> None:
         """Read the changes of other processes. After the first call, searches no longer check for them."""

@@ -11,7 +11,7 @@ from footnotes.ingest.copying import copy_between
 from footnotes.ingest.work import Progress, quiet
 from footnotes.library import Library
 from footnotes.settings import load
-from footnotes.store.conversations import NewTurn, TurnEnd
+from footnotes.store.conversations import NewTurn, TurnUpdate
 from postgres import PostgresServer
 
 LONG = "\n\n".join(f"Paragraph {n} speaks of harbours, ledgers and the number {n * 37}." for n in range(4_200))
@@ -32,8 +32,8 @@ def filled(folder: Path) -> Library:
     library.reindex(chunker="sentence", keep=True)
     document = library.documents()[0]
     library.conversations.ask("local", "talk", NewTurn("Where is the lantern?", {}, "h", most=9), begins=True)
-    end = TurnEnd("done", "In the harbour.", {"citations": []}, None, [document.id])
-    library.conversations.end("local", ("talk", 1), "h", end)
+    end = TurnUpdate("done", "In the harbour.", {"citations": []}, None, [document.id])
+    library.conversations.update("local", ("talk", 1), end, holder="h")
     library.conversations.rate("local", "talk", 1, "up", "right")
     return library
 

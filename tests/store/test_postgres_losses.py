@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +99,7 @@ def test_a_connection_cut_at_the_commit(
     embedder = HashingEmbedder()
     shared._embedders._loaded[shared.settings.embedder] = embedder
     real = Transaction.commit
-    commits = 0
+    commits = cutting = 0
 
     async def commit(self: Any) -> None:
         nonlocal commits
@@ -113,10 +114,14 @@ def test_a_connection_cut_at_the_commit(
             raise ConnectionResetError("cut after the commit")
 
     monkeypatch.setattr(Transaction, "commit", commit)
-    for cutting in range(1, 9):
-        commits = 0
-        text = words(cutting, 200)
-        assert shared.text(added_in_the_end(shared, text)) == text
+    for place in count(1):
+        commits, cutting = 0, place
+        text = words(place, 200)
+        added, reached, cutting = added_in_the_end(shared, text), commits, 0
+        assert shared.text(added) == text
+        if reached < place:  # every commit of an add was cut
+            break
+    assert place > 5
     monkeypatch.setattr(Transaction, "commit", real)
     shared.resume()
     (document,) = shared.documents()  # all came from one source: each took the place of the one before
@@ -154,7 +159,7 @@ from footnotes.store.records import Draft
 with footnotes.open(sys.argv[1], embedder="hashing", store=sys.argv[2]) as library:
     store = library._store
     with store.writing("local", "holding"):
-        library._context.pipeline(None)._generation()
+        library._context.embedding(None).open_generation()
         draft = Draft("default", "s", "a.txt", sys.argv[3], 1, "", {})
         from footnotes.store.postgres.claiming import claim
         claim(store.database, "local", store._writers.number("local"), [draft])
@@ -241,8 +246,7 @@ def test_a_query_that_counts_claims_nothing(shared: Library) -> None:
     with store.database.transaction("local") as connection:
         connection.execute("UPDATE document_chunks SET embedding = NULL")
         connection.execute("UPDATE documents SET status = 'queued'")
-    waiting = store.vectors.waiting("local")
-    assert (waiting.documents, waiting.chunks) == (1, 1)
+    assert store.documents.counts("local")["waiting"] == 1
     with store.database.reading("local") as connection:
         assert connection.value("SELECT count(*) FROM documents WHERE holder IS NOT NULL") == 0
 

@@ -9,7 +9,7 @@ import pytest
 
 from footnotes.errors import StoreError
 from footnotes.library import Library
-from footnotes.store.conversations import NewTurn
+from footnotes.store.conversations import NewTurn, TurnUpdate
 from libraries import quick_library
 from postgres import PostgresServer
 
@@ -33,7 +33,8 @@ def two(postgres: PostgresServer, tmp_path: Path) -> Any:
         for library, name in ((ada, "ada"), (ben, "ben")):
             (document,) = library.documents()
             library.conversations.ask(name, name, NewTurn("What?", {}, "h", most=9), begins=True)
-            library.conversations.note(name, (name, 1), "h", "So", [document.id])
+            update = TurnUpdate("asking", "So", documents=[document.id])
+            library.conversations.update(name, (name, 1), update, holder="h")
         yield address, ada, ben
 
 

@@ -36,6 +36,9 @@ _answering = stack(
     ),
     click.option("--strict", is_flag=True, default=None, help="Omit unsupported sentences; fail if the model fails."),
 )
+HELD = 48
+"""Characters held back until the marker of their sentence is known."""
+Write = Callable[[str], None]
 
 
 @click.command("ask", short_help="Answer a question, with a footnote for every sentence.")
@@ -130,12 +133,6 @@ def _echo_events(events: Iterable[Event]) -> Iterator[Event]:
 
 
 # ── print answers as they arrive: words, markers, then footnotes ──────────────────────────────────────────────
-
-
-HELD = 48
-"""Characters held back until the marker of their sentence is known."""
-
-Write = Callable[[str], None]
 
 
 class StreamedAnswer:

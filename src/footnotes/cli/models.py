@@ -27,6 +27,9 @@ _KINDS: tuple[tuple[plugins.Kind, str], ...] = (
     ("embedders", "embedder"),
     ("rerankers", "reranker"),
 )
+_tenant_option = click.option(
+    "--tenant", default="local", show_default=True, help="The tenant whose questions it answers."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,11 +161,6 @@ def _connections(library: str | None, tenant: str) -> Iterator[tuple[Connections
     with open_server_database(library) as (database, settings, folder):
         # A user who can write to the server's folder operates it, for any tenant.
         yield Connections(database, folder, replace(settings, user=tenant)), Caller(tenant, "", frozenset(("admin",)))
-
-
-_tenant_option = click.option(
-    "--tenant", default="local", show_default=True, help="The tenant whose questions it answers."
-)
 
 
 @models_command.command("connect")

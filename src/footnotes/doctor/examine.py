@@ -23,6 +23,27 @@ from footnotes.settings import Settings, load
 if TYPE_CHECKING:
     from footnotes.server.overview import Queue
 
+LEAST_PYTHON = (3, 11)
+LEAST_SQLITE = (3, 51, 3)
+LEAST_FREE_BYTES = 1 << 30
+LEAST_FREE_SHARE = 0.5
+"""Share of the library's size: `compact` and a reindex write a second copy."""
+LEAST_DESCRIPTORS = 1024
+EARLIEST_YEAR = 2026
+SKEW_SECONDS = 5.0
+_NATIVE = ("apsw", "tantivy", "usearch", "onnxruntime", "tokenizers", "pypdfium2")
+_EXTRAS = {
+    "server": "fastapi",
+    "postgres": "asyncpg",
+    "qdrant": "qdrant-client",
+    "chroma": "chromadb",
+    "code": "tree-sitter",
+    "office": "python-pptx",
+    "ocr": "rapidocr",
+    "llama": "xllamacpp",
+    "remote": "httpx",
+}
+
 
 def examine(folder: Path | None, *, host: str, port: int) -> Checks:
     """Check the machine, the settings, the models and the library."""
@@ -129,28 +150,6 @@ def check_queue(queue: Queue | None) -> Checks:
 
 
 # ── checks of the machine: versions, folders, permissions, disk, clock, limits, ports ─────────────────────────
-
-
-LEAST_PYTHON = (3, 11)
-LEAST_SQLITE = (3, 51, 3)
-LEAST_FREE_BYTES = 1 << 30
-LEAST_FREE_SHARE = 0.5
-"""Share of the library's size: `compact` and a reindex write a second copy."""
-LEAST_DESCRIPTORS = 1024
-EARLIEST_YEAR = 2026
-SKEW_SECONDS = 5.0
-_NATIVE = ("apsw", "tantivy", "usearch", "onnxruntime", "tokenizers", "pypdfium2")
-_EXTRAS = {
-    "server": "fastapi",
-    "postgres": "asyncpg",
-    "qdrant": "qdrant-client",
-    "chroma": "chromadb",
-    "code": "tree-sitter",
-    "office": "python-pptx",
-    "ocr": "rapidocr",
-    "llama": "xllamacpp",
-    "remote": "httpx",
-}
 
 
 def check_versions() -> Checks:

@@ -34,7 +34,7 @@ class Comparison:
         return "worse" if self.high < 0 else "no clear difference"
 
 
-def compare(before: Sequence[float], after: Sequence[float], *, resamples: int = RESAMPLES) -> Comparison:
+def compare(before: Sequence[float], after: Sequence[float]) -> Comparison:
     """Run the paired bootstrap over questions (Efron and Tibshirani 1993; Sakai, SIGIR 2006).
 
     The seed is fixed, so the same figures always give the same verdict.
@@ -42,7 +42,7 @@ def compare(before: Sequence[float], after: Sequence[float], *, resamples: int =
     if len(before) != len(after) or not before:
         raise ValueError("both runs must have answered the same questions")
     differences = np.asarray(after, dtype=np.float64) - np.asarray(before, dtype=np.float64)
-    means = _resampled_means(differences, resamples)
+    means = _resampled_means(differences, RESAMPLES)
     low, high = np.quantile(means, [0.025, 0.975])
     mean = float(differences.mean())
     # shifted to no difference: how often does chance alone reach the observed difference?

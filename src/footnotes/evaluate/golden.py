@@ -25,6 +25,7 @@ from footnotes.types import Document, KeptTurn
 _SEPARATOR = "|"
 _OTHER_NAMES = {"query": "question", "expected_doc_ids": "documents", "expected_answer": "answer"}
 """Names of our fields in other tools."""
+_LONGEST_PASSAGE = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,9 +194,6 @@ def _good(name: str, turn: KeptTurn, names: dict[str, str]) -> Question:
 
 
 # ── resolves documents and passages of a golden set to ids and spans of a library ─────────────────────────────
-
-
-_LONGEST_PASSAGE = 2_000
 
 
 class Names:

@@ -30,6 +30,24 @@ _INSTRUCTION = (
     "You write questions for testing a search engine. Write one question that the passage answers, in the language of "
     "the passage, in your own words, without mentioning the passage. Reply with the question alone."
 )
+_NUMBER = r"(?:\d[\d.,]*|one|two|three|four|five|six|seven|eight|nine|ten|twelve|fourteen|thirty|sixty|ninety)"
+_TIME_UNIT = r"(?:second|minute|hour|day|week|month|year|quarter)s?"
+_MONEY = r"(?:[$€£]\s?\d[\d.,]*|\d[\d.,]*\s?(?:€|euros?|dollars?|pounds?|EUR|USD|GBP))"
+_STATEMENT = re.compile(
+    r"(?P<subject>[A-Z“\"'][^,;:()]{1,80}?)\s+"
+    r"(?P<verb>is|are|was|were|can|may|must|should|shall|will|has to|have to|cannot)\s+(?P<rest>[^?]+?)[.!]?\s*"
+)
+_POINTS_BACK = re.compile(
+    r"(?:it|this|that|these|those|they|he|she|we|there|here|such|in|on|at|if|when|for|to)\b", re.IGNORECASE
+)
+_CLAUSE_END = re.compile(r"\s*(?:[,;:(–]|\bwhich\b|\bwho\b|\bunless\b|\bso that\b|\bbecause\b|\bbut\b)")
+_WHY = re.compile(r"\s*,?\s*\b(?:because|so that|in order to)\b.*", re.DOTALL)
+_WHEN = re.compile(
+    rf"\s*\b(?:(?:within|after|before|by|until|no later than|at least|at|in|on|for)\s+(?:the\s+)?{_NUMBER}\b"
+    rf"(?:\s+(?:working\s+|calendar\s+)?{_TIME_UNIT}|\s*[ap]\.?m\.?|\s+\w+\s+\d{{4}})?)(?:\s+(?:after|before|of|from)\b.*)?"
+)
+_LONG = re.compile(rf"(?:at least |at most |up to |about )?{_NUMBER}\s+(?:working |calendar )?{_TIME_UNIT}\b", re.I)
+_LOWERED = frozenset(["the", "a", "an", "all", "each", "every", "both", "our", "your", "most", "some", "no", "any"])
 
 
 def make_golden(library: Library, count: int, *, say: Say | None = None) -> list[Question]:
@@ -120,26 +138,6 @@ def _by_model(chunk: Chunk, sentence: str, say: Say) -> str:
 
 
 # ── turns an English statement into the question that it answers ──────────────────────────────────────────────
-
-
-_NUMBER = r"(?:\d[\d.,]*|one|two|three|four|five|six|seven|eight|nine|ten|twelve|fourteen|thirty|sixty|ninety)"
-_TIME_UNIT = r"(?:second|minute|hour|day|week|month|year|quarter)s?"
-_MONEY = r"(?:[$€£]\s?\d[\d.,]*|\d[\d.,]*\s?(?:€|euros?|dollars?|pounds?|EUR|USD|GBP))"
-_STATEMENT = re.compile(
-    r"(?P<subject>[A-Z“\"'][^,;:()]{1,80}?)\s+"
-    r"(?P<verb>is|are|was|were|can|may|must|should|shall|will|has to|have to|cannot)\s+(?P<rest>[^?]+?)[.!]?\s*"
-)
-_POINTS_BACK = re.compile(
-    r"(?:it|this|that|these|those|they|he|she|we|there|here|such|in|on|at|if|when|for|to)\b", re.IGNORECASE
-)
-_CLAUSE_END = re.compile(r"\s*(?:[,;:(–]|\bwhich\b|\bwho\b|\bunless\b|\bso that\b|\bbecause\b|\bbut\b)")
-_WHY = re.compile(r"\s*,?\s*\b(?:because|so that|in order to)\b.*", re.DOTALL)
-_WHEN = re.compile(
-    rf"\s*\b(?:(?:within|after|before|by|until|no later than|at least|at|in|on|for)\s+(?:the\s+)?{_NUMBER}\b"
-    rf"(?:\s+(?:working\s+|calendar\s+)?{_TIME_UNIT}|\s*[ap]\.?m\.?|\s+\w+\s+\d{{4}})?)(?:\s+(?:after|before|of|from)\b.*)?"
-)
-_LONG = re.compile(rf"(?:at least |at most |up to |about )?{_NUMBER}\s+(?:working |calendar )?{_TIME_UNIT}\b", re.I)
-_LOWERED = frozenset(["the", "a", "an", "all", "each", "every", "both", "our", "your", "most", "some", "no", "any"])
 
 
 def person_question(sentence: str, is_common: Callable[[str], bool]) -> str:

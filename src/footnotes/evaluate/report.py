@@ -30,11 +30,14 @@ figure{margin:1rem 0}svg{width:100%;background:var(--soft);border-radius:6px}tex
 .legend span{margin-right:1rem}.legend i{display:inline-block;width:.8em;height:.8em;margin-right:.3em}
 .verdict{background:var(--soft);padding:.7rem 1rem;border-radius:6px}
 """
+WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 640, 200, 44, 24, 10
+COLOURS = ("var(--a)", "var(--b)", "var(--c)", "var(--d)")
+RECALL = "recall@10"
 
 
-def html_report(runs: Sequence[Run], *, title: str, measure: str = "") -> str:
+def html_report(runs: Sequence[Run], *, title: str) -> str:
     """Return the page. If there are several runs, it compares the last with the first."""
-    main = measure or main_measure(runs[-1])
+    main = main_measure(runs[-1])
     sections = [
         f"<h1>{escape(title)}</h1>",
         _summary(runs),
@@ -150,10 +153,6 @@ def _questions(run: Run, measure: str) -> str:
 # ── plots as inline SVG: plain strings, no library, readable in light and dark ────────────────────────────────
 
 
-WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 640, 200, 44, 24, 10
-COLOURS = ("var(--a)", "var(--b)", "var(--c)", "var(--d)")
-
-
 def bars(values: Sequence[float], *, titles: Sequence[str], caption: str) -> str:
     """Draw a bar for each value, around zero if some are negative; hovering over a bar shows its title."""
     if not values:
@@ -252,9 +251,6 @@ def _figure(shapes: str, caption: str, *, height: int = HEIGHT) -> str:
 
 
 # ── A golden set as a gate: a generation is published only if it answers the questions as well as the last one
-
-
-RECALL = "recall@10"
 
 
 def golden_gate(

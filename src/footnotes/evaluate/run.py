@@ -18,6 +18,7 @@ from footnotes.types import Hit
 DEPTH = 10
 SPANS = 5
 MAIN = "ndcg@10"
+VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,9 +166,6 @@ def _found_by(hit: Hit | None) -> str:
 
 
 # ── runs on disk, written by `--save` and read by `--compare` ─────────────────────────────────────────────────
-
-
-VERSION = 1
 
 
 def save_run(path: Path, run: Run) -> None:

@@ -36,6 +36,9 @@ from footnotes.text.analysis import analyze_question
 FOLDS = 5
 FEWEST_QUESTIONS = 20
 AS_IT_IS = "as it is"
+STRENGTHS = (1.0, 0.1, 0.01)
+_LOOKED_AT = 50
+FILE = "question_adapter.npz"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,11 +151,11 @@ def tune(
     return Tuning(measure, tuple(runs), best, compare(scores[0], held_out_scores(scores)), adapter)
 
 
-def held_out_scores(scores: Sequence[Sequence[float]], *, folds: int = FOLDS) -> list[float]:
+def held_out_scores(scores: Sequence[Sequence[float]]) -> list[float]:
     """Return the score of every question under the variant that was best on the other folds."""
     count = len(scores[0])
     found = [0.0] * count
-    for inside in _folds(count, folds):
+    for inside in _folds(count, FOLDS):
         rest = [[row[at] for at in range(count) if at not in inside] for row in scores]
         best = scores[_best(rest)]
         for at in inside:
@@ -200,11 +203,6 @@ def _open_trial(library: Library, variant: Variant) -> Iterator[Library]:
 
 
 # ── A map for question vectors, learnt from a golden set, and its results on held-out questions ───────────────
-
-
-STRENGTHS = (1.0, 0.1, 0.01)
-_LOOKED_AT = 50
-FILE = "question_adapter.npz"
 
 
 @dataclass(frozen=True, slots=True)

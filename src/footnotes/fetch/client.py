@@ -24,6 +24,9 @@ _HEADERS = {
     "Accept": "text/html, text/*, application/pdf, application/xhtml+xml, */*;q=0.5",
     "Accept-Encoding": "gzip, deflate",
 }
+MOST_BYTES = 512_000
+LONGEST_DELAY = 60.0
+_REFUSES = "User-agent: *\nDisallow: /"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +138,6 @@ def _content_type(header: str) -> tuple[str, str]:
 
 
 # ── reads robots.txt: which pages programs may read, and how fast ─────────────────────────────────────────────
-
-
-MOST_BYTES = 512_000
-LONGEST_DELAY = 60.0
-_REFUSES = "User-agent: *\nDisallow: /"
 
 
 class Robots:

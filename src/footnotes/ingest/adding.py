@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -12,10 +12,10 @@ from footnotes.errors import NotFound, OptionError, SourceUnreadable
 from footnotes.fetch.url import is_url
 from footnotes.ingest.archive import is_archive
 from footnotes.ingest.context import IngestContext
-from footnotes.ingest.ingestor import MetadataOf
-from footnotes.ingest.journal import unfinished_runs
+from footnotes.ingest.drafting import CUT_BY_RULES
+from footnotes.ingest.ingestor import IngestTarget, MetadataOf
+from footnotes.ingest.journal import Journal, unfinished_runs
 from footnotes.ingest.names import as_text, check_metadata, lasting, safe_filename
-from footnotes.ingest.pipeline import CUT_BY_RULES
 from footnotes.ingest.reindexing import Reindexing
 from footnotes.ingest.texts import in_order, on_disk, text_sources
 from footnotes.ingest.walk import Skipped, resolve_path, walk
@@ -113,28 +113,35 @@ class Adding:
         with ExitStack() as held:
             held.enter_context(context.writing("adding documents"))
             with self._reindexing.journal("add", request, run) as journal:
-                found: list[NewSource] = []
                 progress = both(journal.progress, on_progress)
                 target = context.target(name, metadata, request["chunker"], request["chunker_options"], progress)
-                for path in paths:
-                    if is_url(str(path)):
-                        continue
-                    for added in self._gather(Path(path).expanduser(), name, metadata, found):
-                        journal.settle(added)
-                        yield added
-                if deleted := frozenset(request.get("deleted", ())):
-                    found = [replace(origin, deleted=deleted) for origin in found]
-                present = [origin for origin in found if not origin.is_deleted]
-                journal.expect(origin.source for origin in present if not is_archive(origin.path, origin.filename))
-                for added in context.ingestor.ingest(found, target):
+                for added in self._results(paths, target, frozenset(request.get("deleted", ())), journal, held.close):
                     journal.settle(added)
                     yield added
-                held.close()  # fetching pages does not hold the library
-                for address in filter(is_url, (str(lasting(path)) for path in paths if is_url(str(path)))):
-                    for added in context.ingestor.pages(address, target):
-                        journal.settle(added)
-                        yield added
         context.finish_graph(on_progress)
+
+    def _results(
+        self,
+        paths: Sequence[str | Path],
+        target: IngestTarget,
+        deleted: frozenset[str],
+        journal: Journal,
+        release: Callable[[], None],
+    ) -> Iterator[Added]:
+        """Add files and folders, then release the library and add addresses: fetching pages does not hold it."""
+        addresses = [str(lasting(path)) for path in paths if is_url(str(path))]
+        found: list[NewSource] = []
+        for path in paths:
+            if not is_url(str(path)):
+                yield from self._gather(Path(path).expanduser(), target.collection, target.metadata, found)
+        if deleted:
+            found = [replace(origin, deleted=deleted) for origin in found]
+        present = [origin for origin in found if not origin.is_deleted]
+        journal.expect(origin.source for origin in present if not is_archive(origin.path, origin.filename))
+        yield from self._context.ingestor.ingest(found, target)
+        release()
+        for address in addresses:
+            yield from self._context.ingestor.pages(address, target)
 
     def _gather(self, path: Path, collection: str, metadata: MetadataOf, found: list[NewSource]) -> Iterator[Added]:
         """Collect the files of a path in `found`; yield those that are skipped, and why."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import cache
 from pathlib import Path
+from typing import TypedDict
 
 from footnotes.answer.answerer import EXTRACTIVE
 from footnotes.answer.asking.say import saying
@@ -14,8 +15,9 @@ from footnotes.chunk import Chunker, make_chunker
 from footnotes.chunk.contextual import ContextualChunker
 from footnotes.embed.checked import embed_all
 from footnotes.embed.embedders import Embedders
-from footnotes.errors import NotFound
+from footnotes.errors import NotFound, OptionError
 from footnotes.ingest.derive import ChunkerOf
+from footnotes.ingest.embedding import Embedding
 from footnotes.ingest.ingestor import Ingestor, IngestTarget, MetadataOf
 from footnotes.ingest.names import parse_collection
 from footnotes.ingest.pipeline import Pipeline
@@ -25,6 +27,17 @@ from footnotes.parse.types_by_name import WIKI, is_source_code
 from footnotes.settings import Settings
 from footnotes.store import Store
 from footnotes.store.memories import Memories, Memory
+
+Choices = Mapping[str, Sequence[str | None]]
+"""For every collection: its chunker, if it chose one, and the options of that chunker as JSON."""
+
+
+class CollectionOptions(TypedDict, total=False):
+    """What a collection chooses; what is missing stays."""
+
+    chunker: str | None
+    chunker_options: Mapping[str, object] | None
+    system_prompt: str | None
 
 
 class IngestContext:
@@ -60,19 +73,16 @@ class IngestContext:
         return IngestTarget(collection, metadata, chunker_of, self.pipeline(on_progress))
 
     def pipeline(self, on_progress: OnProgress | None) -> Pipeline:
-        return Pipeline(
-            self.store,
-            self.user,
-            embedder=self.embedders.get(),
-            limits=self.limits(),
-            max_file_bytes=self.settings.max_file_bytes,
-            embed_batch=self.settings.embed_batch,
-            on_progress=on_progress or quiet,
-        )
+        return Pipeline(self.embedding(on_progress), self.limits(), self.settings.max_file_bytes)
 
     def limits(self) -> Limits:
         settings = self.settings
         return Limits(settings.parse_memory_bytes, settings.parse_seconds, settings.parse_max_characters)
+
+    def embedding(self, on_progress: OnProgress | None, embedder: str | None = None) -> Embedding:
+        """Return the embedder of the settings, or a named one, with the store."""
+        found = self.embedders.get(embedder)
+        return Embedding(self.store, self.user, found, self.settings.embed_batch, on_progress or quiet)
 
     def chunker_of(self, name: str | None = None, options: Mapping[str, object] | None = None) -> ChunkerOf:
         return self.chunkers.of(self.choices(), name, options)
@@ -81,6 +91,23 @@ class IngestContext:
         """Return the chunker and its options chosen for every collection."""
         rows = self.store.collections.all(self.user)
         return {row["name"]: [row["chunker"], row["chunker_options"]] for row in rows}
+
+    def set_collection(self, name: str, options: CollectionOptions) -> None:
+        """Set a collection's choices. Raises if its chunker cannot be built with them."""
+        chunker, chunker_options = options.get("chunker"), options.get("chunker_options")
+        if chunker is None and chunker_options is not None:
+            chunker = self.choices().get(name, [None])[0]
+            if chunker is None:
+                raise OptionError("chunker options need the chunker's name", remedy="Pass the chunker too.")
+        if chunker is not None:
+            self.chunkers.build(chunker, chunker_options)
+        self.store.collections.set(
+            self.user,
+            parse_collection(name),
+            chunker=options.get("chunker"),
+            chunker_options=chunker_options,
+            system_prompt=options.get("system_prompt"),
+        )
 
     def finish_graph(self, on_progress: OnProgress | None) -> None:
         """Improve the dense index: now, if a person waits and the process may end after; else in the background."""
@@ -120,10 +147,6 @@ class IngestContext:
 
 
 # ── chooses the chunker for each document ─────────────────────────────────────────────────────────────────────
-
-
-Choices = Mapping[str, Sequence[str | None]]
-"""For every collection: its chunker, if it chose one, and the options of that chunker as JSON."""
 
 
 class Chunkers:

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator
 
 from footnotes.chunk import Chunker
 from footnotes.chunk.assemble import assemble
-from footnotes.ingest.wiki.chunks import Describe
-from footnotes.ingest.work import chunk_id, embedding_input, input_hash
+from footnotes.ingest.wiki.chunks import Describe, build_describer
+from footnotes.ingest.work import chunk_id
 from footnotes.parse.types_by_name import is_source_code
+from footnotes.store.naming import embedding_input, input_hash
 from footnotes.store.records import ChunkDraft
 from footnotes.text.lines import LineCounter
-from footnotes.types import Metadata, Part
+from footnotes.types import Document, Metadata, Part
 
 ChunkerOf = Callable[[str, str], Chunker]
 """Returns the chunker for a collection and a content type."""
@@ -25,6 +26,21 @@ def chunker_fingerprint(chunker: Chunker) -> str:
     return f"{chunker.name}-{chunker.version}-{hashlib.blake2b(options.encode(), digest_size=6).hexdigest()}"
 
 
+def recut_version(before: str, chunker: Chunker, model: str) -> str:
+    """Return the ingestion version of a document that is cut again. Its parser's part stays: that parser made the text.
+
+    A version names the pipeline, the parser and its version, the chunker, and the fingerprint of the model.
+    """
+    pipeline, parser, parser_version, *_ = before.split("/")
+    return "/".join((pipeline, parser, parser_version, chunker_fingerprint(chunker), model))
+
+
+def without_parser(version: str) -> list[str]:
+    """Return the parts of an ingestion version that do not name the parser."""
+    pipeline, _, _, *rest = version.split("/")
+    return [pipeline, *rest]
+
+
 def notes_of(chunker: Chunker) -> list[str]:
     """Return the notes of a chunker that calls a model, on the last document."""
     return list(take()) if (take := getattr(chunker, "take_notes", None)) else []
@@ -34,6 +50,13 @@ def name_for_prefix(title: str, mime: str, metadata: Metadata) -> str:
     """Return the name of a document for chunk prefixes: its title, or the path of source code in a repository."""
     path = metadata.get("path")
     return path if is_source_code(mime) and isinstance(path, str) and path else title
+
+
+def derive_again(document: Document, chunker: Chunker) -> Deriver:
+    """Return what cuts the stored text of a document again."""
+    described = build_describer(document.mime, document.metadata, document.title)
+    name = name_for_prefix(document.title, document.mime, document.metadata)
+    return Deriver(chunker, document.file_hash, name, described)
 
 
 class Deriver:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from footnotes.embed.checked import embed_all
 from footnotes.embed.metric import stored_dimensions
 from footnotes.errors import DimensionMismatch
 from footnotes.ingest.pieces import mean_vector, mean_vectors
-from footnotes.ingest.work import OnProgress, Progress
+from footnotes.ingest.work import OnProgress, Progress, quiet
 from footnotes.store import Store
 from footnotes.store.generations import Recipe
 from footnotes.store.records import Generation
@@ -23,13 +24,6 @@ EMBEDDED_TOGETHER = 512
 EMBEDDED_AT_ONCE = 64
 KEPT_EVERY_SECONDS = 2.0
 """Vectors are stored this often: a crash loses no more work than this, and commits stay rare."""
-
-
-def open_generation(store: Store, user_id: str, embedder: Embedder) -> Generation:
-    """Return the current generation, or create a tenant's first. Raises if another model made its vectors."""
-    generation = store.generations.ensure(user_id, recipe_for(embedder))
-    check_embedder(generation, embedder)
-    return generation
 
 
 def recipe_for(embedder: Embedder, plan: Mapping[str, object] | None = None) -> Recipe:
@@ -52,39 +46,49 @@ class Embedded(NamedTuple):
     seconds: float
 
 
-def embed_missing(
-    store: Store,
-    generation: Generation,
-    inputs: Mapping[bytes, Sequence[str]],
-    *,
-    embedder: Embedder,
-    batch: int,
-    on_progress: OnProgress,
-    known: dict[str, Matrix] | None = None,
-) -> Embedded:
-    """Embed new inputs, and store the vectors every few seconds: a crash loses only the last ones.
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """What makes the vectors of a tenant's library: an embedder, and the store that keeps them."""
 
-    `known` are vectors of recently embedded pieces, and on return those of the last ones: neighbouring inputs share
-    pieces.
-    """
-    check_embedder(generation, embedder)
-    missing = store.vectors.missing(generation.user_id, generation, inputs)
-    kept, known, seconds = _Kept(store, generation), {} if known is None else known, 0.0
-    for start in range(0, len(missing), EMBEDDED_TOGETHER):
-        window = {key: inputs[key] for key in missing[start : start + EMBEDDED_TOGETHER]}
-        for piece in known.keys() - {piece for pieces in window.values() for piece in pieces}:
-            del known[piece]
-        fresh = sorted({piece: 0 for pieces in window.values() for piece in pieces if piece not in known}, key=len)
-        for at in range(0, len(fresh), EMBEDDED_AT_ONCE):
-            on_progress(Progress("embedding", start + len(window) * at // len(fresh), len(missing)))
-            some = fresh[at : at + EMBEDDED_AT_ONCE]
-            began = time.perf_counter()
-            known.update(zip(some, embed_all(embedder, some, role="passage", batch=batch), strict=True))
-            seconds += time.perf_counter() - began
-            if kept.is_due:
-                kept.add(window, known)
-        kept.add(window, known, now=start + EMBEDDED_TOGETHER >= len(missing))
-    return Embedded(len(missing), seconds)
+    store: Store
+    user: str
+    embedder: Embedder
+    batch: int
+    on_progress: OnProgress = quiet
+
+    def open_generation(self) -> Generation:
+        """Return the current generation, or create a tenant's first. Raises if another model made its vectors."""
+        generation = self.store.generations.ensure(self.user, recipe_for(self.embedder))
+        check_embedder(generation, self.embedder)
+        return generation
+
+    def embed(
+        self, generation: Generation, inputs: Mapping[bytes, Sequence[str]], known: dict[str, Matrix] | None = None
+    ) -> Embedded:
+        """Embed new inputs, and store the vectors every few seconds: a crash loses only the last ones.
+
+        `known` are vectors of recently embedded pieces, and on return those of the last ones: neighbouring inputs share
+        pieces.
+        """
+        check_embedder(generation, self.embedder)
+        missing = self.store.vectors.missing(self.user, generation, inputs)
+        kept, known, seconds = _Kept(self.store, generation), {} if known is None else known, 0.0
+        for start in range(0, len(missing), EMBEDDED_TOGETHER):
+            window = {key: inputs[key] for key in missing[start : start + EMBEDDED_TOGETHER]}
+            for piece in known.keys() - {piece for pieces in window.values() for piece in pieces}:
+                del known[piece]
+            fresh = sorted({piece: 0 for pieces in window.values() for piece in pieces if piece not in known}, key=len)
+            for at in range(0, len(fresh), EMBEDDED_AT_ONCE):
+                self.on_progress(Progress("embedding", start + len(window) * at // len(fresh), len(missing)))
+                some = fresh[at : at + EMBEDDED_AT_ONCE]
+                began = time.perf_counter()
+                vectors = embed_all(self.embedder, some, role="passage", batch=self.batch)
+                known.update(zip(some, vectors, strict=True))
+                seconds += time.perf_counter() - began
+                if kept.is_due:
+                    kept.add(window, known)
+            kept.add(window, known, now=start + EMBEDDED_TOGETHER >= len(missing))
+        return Embedded(len(missing), seconds)
 
 
 class _Kept:

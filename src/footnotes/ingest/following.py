@@ -80,14 +80,7 @@ class Following:
         elif options.get("options"):
             raise OptionError("a folder has no options", remedy="Options apply to sources with an address.")
         else:
-            folder = FolderSync(
-                self._context.store,
-                self._context.user,
-                self._context.ingestor,
-                target,
-                Path(source),
-                max_file_bytes=self._context.settings.max_file_bytes,
-            )
+            folder = FolderSync(self._context.ingestor, target, Path(source))
             with nullcontext() if dry_run else self._context.writing("following a folder"):
                 done = synced(folder, dry_run=dry_run, delete_all=delete_all, on_file=on_file)
         if not dry_run and any(done.counts[kind] for kind in ("added", "changed")):
@@ -100,12 +93,9 @@ class Following:
         source_options, access = options.get("options"), options.get("access")
         with open_source(address, self._context.settings, options=source_options, access=access) as source_and_address:
             yield SourceSync(
-                self._context.store,
-                self._context.user,
                 self._context.ingestor,
                 target,
                 source_and_address,
-                max_file_bytes=self._context.settings.max_file_bytes,
                 writing=lambda: self._context.writing("following a source"),
                 on_progress=options.get("on_progress"),
             )
@@ -127,16 +117,8 @@ class Following:
         target = self._target(options, options.get("chunker"), options.get("chunker_options"))
 
         def build() -> FolderSync:
-            return RepositorySync(
-                self._context.store,
-                self._context.user,
-                self._context.ingestor,
-                target,
-                Path(repository),
-                layers=self._context.settings.layers,
-                untracked=options.get("untracked", False),
-                max_file_bytes=self._context.settings.max_file_bytes,
-            )
+            untracked = options.get("untracked", False)
+            return RepositorySync(self._context.ingestor, target, Path(repository), untracked=untracked)
 
         return self._follow("following a repository", build, options)
 
@@ -148,16 +130,7 @@ class Following:
         target = self._target(options)
 
         def build() -> FolderSync:
-            return WikiSync(
-                self._context.store,
-                self._context.user,
-                self._context.ingestor,
-                target,
-                Path(folder),
-                vocabulary=vocabulary,
-                layers=self._context.settings.layers,
-                max_file_bytes=self._context.settings.max_file_bytes,
-            )
+            return WikiSync(self._context.ingestor, target, Path(folder), vocabulary)
 
         return self._follow("following a wiki", build, options)
 

@@ -46,9 +46,9 @@ class Ingestor:
     """Ingests sources for one tenant of a library."""
 
     def __init__(self, store: Store, user_id: str, settings: Settings) -> None:
-        self._store = store
-        self._user = user_id
-        self._settings = settings
+        self.store = store
+        self.user = user_id
+        self.settings = settings
 
     def ingest(self, sources: Sequence[NewSource], target: IngestTarget) -> Iterator[Added]:
         """Send files through the pipeline, then archives, by member. The caller holds the library for writing."""
@@ -70,7 +70,7 @@ class Ingestor:
         gone = [source for source in sources if source.is_deleted]
         yield from (Added(source.source, None, "skipped", 0, None, ("deleted in the meantime",)) for source in gone)
         sources = [source for source in sources if not source.is_deleted]
-        if not (self._settings.keep_originals if keep is None else keep):
+        if not (self.settings.keep_originals if keep is None else keep):
             yield from target.pipeline.add(sources, target.chunker_of)
             return
         paths = {source.source: source.path for source in sources}
@@ -86,14 +86,14 @@ class Ingestor:
 
     def unpacked(self, archive: NewSource, target: IngestTarget) -> Iterator[Added]:
         """Ingest the members of an archive, each as a document."""
-        for batch in batches(archive, self._archive_limits(), self._store.incoming(self._user)):
+        for batch in batches(archive, self._archive_limits(), self.store.incoming(self.user)):
             yield from batch.results
             yield from self.ingest_files(batch.sources, target)
 
     def _keep(self, document_id: str, path: Path) -> None:
-        row = self._store.documents.find(self._user, document_id)
-        if not self._store.originals.has(self._user, document_id):
-            self._store.originals.keep(self._user, row.pk, path, row.document.file_hash)
+        row = self.store.documents.find(self.user, document_id)
+        if not self.store.originals.has(self.user, document_id):
+            self.store.originals.keep(self.user, row.pk, path, row.document.file_hash)
 
     # ── the web
 
@@ -102,22 +102,22 @@ class Ingestor:
         from footnotes.ingest.web import Web
 
         metadata = target.metadata_of(Path(address))
-        origins = self._store.sources(self._user, target.collection)
+        origins = self.store.sources(self.user, target.collection)
 
         def find_known(source: str) -> tuple[Added, str | None, str | None] | None:
-            row = self._store.documents.find_by(self._user, target.collection, "source", [source]).get(source)
+            row = self.store.documents.find_by(self.user, target.collection, "source", [source]).get(source)
             if row is None or not self._is_as_wanted(row, metadata, target):
                 return None
             result = Added(source, row.document.id, "deduplicated", row.document.chunks)
             return result, *origins.version(source)
 
-        web = Web(self._settings, target.collection, metadata, find_known)
+        web = Web(self.settings, target.collection, metadata, find_known)
         for batch in web.batches(address):
             yield from batch.results
             if not batch.sources:
                 continue
             done: list[Added] = []
-            with self._store.writing(self._user, "adding pages"):
+            with self.store.writing(self.user, "adding pages"):
                 for added in self.ingest(batch.sources, target):
                     done.append(added)
                     yield added
@@ -132,7 +132,7 @@ class Ingestor:
         return current and all(document.metadata.get(key) == value for key, value in metadata.items())
 
     def _archive_limits(self) -> ArchiveLimits:
-        settings = self._settings
+        settings = self.settings
         return ArchiveLimits(settings.archive_max_members, settings.archive_max_bytes, settings.max_file_bytes)
 
 

@@ -9,7 +9,7 @@ from footnotes.ingest.prepare import Prepared
 from footnotes.ingest.work import NewSource
 from footnotes.store.records import Draft, Publication
 from footnotes.text.sketch import Sketcher, sketch_together
-from footnotes.types import AddStatus, JsonValue
+from footnotes.types import Added, AddStatus, JsonValue, Report
 
 
 @dataclass(slots=True)
@@ -34,16 +34,26 @@ class Work:
         draft, report = self.draft, prepared.made_report()
         draft.parts, draft.chunks = prepared.made_parts(), prepared.made_chunks()
         draft.title, draft.sketch, self.sketcher = prepared.title, prepared.sketch, None
+        self.language = dict(prepared.language)
         self.warnings.extend(report.warnings)
-        draft.publication = Publication(
+        self.complete(report, prepared.title, len(draft.chunks))
+
+    def complete(self, report: Report, title: str, chunks: int) -> None:
+        """Complete the draft: saving it publishes it."""
+        self.draft.publication = Publication(
             mime=report.mime,
-            title=prepared.title,
+            title=title,
             characters=report.characters,
             pages=report.pages,
-            chunks=len(draft.chunks),
-            metadata={**prepared.language, **report.metadata, **draft.metadata},
+            chunks=chunks,
+            metadata={**self.language, **report.metadata, **self.draft.metadata},
             warnings=tuple(self.warnings),
         )
+
+    def added(self) -> Added:
+        """Return the result of a written document."""
+        chunks, near = self.publication.chunks, self.draft.near_duplicate_of
+        return Added(self.origin.source, self.draft.document_id, self.status, chunks, None, tuple(self.warnings), near)
 
 
 class Pending:

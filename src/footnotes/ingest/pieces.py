@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from footnotes.embed import Embedder, Matrix
-from footnotes.ingest.work import embedding_input
+from footnotes.store.naming import embedding_input
 from footnotes.text.sentences import sentence_spans
 from footnotes.text.tokens import TokenRuler, count_tokens
 
@@ -22,6 +22,7 @@ _ENDS = 2
 """Tokens a model adds at both ends of a text."""
 
 Span = tuple[int, int]
+CountTokens = Callable[[str], int]
 
 
 class Embeddable(Protocol):
@@ -37,9 +38,6 @@ class Embeddable(Protocol):
     def headings(self) -> tuple[str, ...]: ...
     @property
     def parts(self) -> tuple[Span, ...]: ...
-
-
-CountTokens = Callable[[str], int]
 
 
 def pieces_to_embed(made: Embeddable, text: str, embedder: Embedder) -> tuple[str, ...]:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from footnotes.embed import Embedder
 from footnotes.errors import NotFound, StoreLocked
-from footnotes.ingest.derive import ChunkerOf, Deriver, chunker_fingerprint, name_for_prefix
-from footnotes.ingest.embedding import check_embedder, embed_missing, recipe_for
+from footnotes.ingest.derive import ChunkerOf, chunker_fingerprint, derive_again, recut_version
+from footnotes.ingest.embedding import Embedding, check_embedder, recipe_for
 from footnotes.ingest.pieces import pieces_to_embed
-from footnotes.ingest.wiki.chunks import build_describer
-from footnotes.ingest.work import OnProgress, Progress
-from footnotes.store import Store
+from footnotes.ingest.work import Progress
 from footnotes.store.records import ChunkDraft, DocumentRow, Generation
 
 ROUNDS = 100
@@ -22,22 +21,10 @@ ROUNDS = 100
 class Reindex:
     """Builds generations for one tenant. The caller holds the library for writing; searches continue."""
 
-    def __init__(
-        self,
-        store: Store,
-        user_id: str,
-        *,
-        embedder: Embedder,
-        chunker_of: ChunkerOf,
-        embed_batch: int,
-        on_progress: OnProgress,
-    ) -> None:
-        self._store = store
-        self._user_id = user_id
-        self._embedder = embedder
+    def __init__(self, embedding: Embedding, chunker_of: ChunkerOf) -> None:
+        self._embedding = embedding
+        self._store, self._user_id = embedding.store, embedding.user
         self._chunker_of = chunker_of
-        self._embed_batch = embed_batch
-        self._on_progress = on_progress
 
     def run(
         self,
@@ -54,7 +41,7 @@ class Reindex:
         before = self._store.generations.serving(self._user_id)
         if before is None:
             raise NotFound("the library has no documents to reindex")
-        building = self._store.generations.begin(self._user_id, recipe_for(self._embedder, self._plan()))
+        building = self._store.generations.begin(self._user_id, recipe_for(self._embedding.embedder, self._plan()))
         documents, embedded = self._fill(building)
         judged = gate(building.pk) if gate is not None else None
         more = self._switch(building, keep=keep, choices=choices)
@@ -76,8 +63,8 @@ class Reindex:
         if not generations:
             raise NotFound("no earlier generation was kept", remedy="Reindex with --keep to be able to go back.")
         target = generations[-1]
-        self._embedder = embedder_of(target.embedder)
-        check_embedder(target, self._embedder)
+        self._embedding = replace(self._embedding, embedder=embedder_of(target.embedder))
+        check_embedder(target, self._embedding.embedder)
         documents, embedded = self._fill(target)
         before = self._store.generations.serving(self._user_id)
         more = self._switch(target, keep=True, choices=choices)
@@ -111,7 +98,7 @@ class Reindex:
         rows = self._store.generations.to_fill(self._user_id, generation)
         embedded = 0
         for number, row in enumerate(rows):
-            self._on_progress(Progress("parsing", number, len(rows), row.document.filename))
+            self._embedding.on_progress(Progress("parsing", number, len(rows), row.document.filename))
             with suppress(
                 NotFound, StoreLocked
             ):  # deleted or replaced in the meantime: the switch checks what is left to do
@@ -120,30 +107,12 @@ class Reindex:
 
     def _fill_one(self, generation: Generation, row: DocumentRow) -> int:
         chunker = self._chunker_of(row.document.collection, row.document.mime)
-        described = build_describer(row.document.mime, row.document.metadata, row.document.title)
-        name = name_for_prefix(row.document.title, row.document.mime, row.document.metadata)
-        derive = Deriver(chunker, row.document.file_hash, name, described)
-        drafts: list[ChunkDraft] = []
-        embedded = 0
+        derive, drafts, embedded = derive_again(row.document, chunker), list[ChunkDraft](), 0
         for part in self._store.documents.parts(self._user_id, row.document.id):
             fresh = list(derive.chunks(part))
-            embedded += self._embed(generation, {chunk.input_hash: self._pieces(chunk, text) for chunk, text in fresh})
+            inputs = {chunk.input_hash: pieces_to_embed(chunk, text, self._embedding.embedder) for chunk, text in fresh}
+            embedded += self._embedding.embed(generation, inputs).inputs
             drafts.extend(chunk for chunk, _ in fresh)
-        # The parser's part of the ingestion version stays; it is the text that was parsed then.
-        pipeline, parser, parser_version, *_ = row.document.ingestion_version.split("/")
-        version = "/".join((pipeline, parser, parser_version, chunker_fingerprint(chunker), generation.fingerprint))
+        version = recut_version(row.document.ingestion_version, chunker, generation.fingerprint)
         self._store.generations.fill(self._user_id, generation, row, drafts, version)
         return embedded
-
-    def _pieces(self, chunk: ChunkDraft, text: str) -> tuple[str, ...]:
-        return pieces_to_embed(chunk, text, self._embedder)
-
-    def _embed(self, generation: Generation, inputs: dict[bytes, tuple[str, ...]]) -> int:
-        return embed_missing(
-            self._store,
-            generation,
-            inputs,
-            embedder=self._embedder,
-            batch=self._embed_batch,
-            on_progress=self._on_progress,
-        ).inputs

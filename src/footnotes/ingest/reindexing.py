@@ -9,18 +9,20 @@ from typing import Any, TypedDict
 
 from footnotes.errors import FootnotesError, OptionError, ReindexRefused
 from footnotes.ingest.context import Choices, IngestContext
+from footnotes.ingest.derive import without_parser
 from footnotes.ingest.journal import Journal
 from footnotes.ingest.reindex import Reindex
 from footnotes.ingest.transfer import is_imported
-from footnotes.ingest.work import NewSource, OnProgress, both, hash_file, quiet
+from footnotes.ingest.work import NewSource, OnProgress, both, hash_file
+from footnotes.store.collections import check_collection
 from footnotes.types import Document, JobKind
 
 Gate = Callable[[int], dict[str, object]]
 """Receives the number of the new generation before the switch; raises to refuse it."""
 
 
-class ReindexOptions(TypedDict, total=False):
-    """A request for a rebuild."""
+class ReindexRequest(TypedDict, total=False):
+    """A request for a rebuild, here or to a server."""
 
     collection: str | None
     chunker: str | None
@@ -30,13 +32,18 @@ class ReindexOptions(TypedDict, total=False):
     outdated: bool
     """Only outdated documents of the current generation: made by an older version or another chunker; all of them
     if another model is set."""
+    keep: bool
+    """Keep the previous generation, for a rollback."""
+
+
+class ReindexOptions(ReindexRequest, total=False):
+    """A request for a rebuild here."""
+
     from_files: bool
     """Parse again also from the files documents were added from, if unchanged. Not for callers over a network: they
     name the source of a document themselves."""
     documents: Sequence[str] | None
     """Only these, by id, in the current generation."""
-    keep: bool
-    """Keep the previous generation, for a rollback."""
     gate: Gate | None
     on_progress: OnProgress | None
 
@@ -53,6 +60,8 @@ class Reindexing:
         """Build the next generation from stored text beside the current one, then switch in one step."""
         collection, chunker, embedder = options.get("collection"), options.get("chunker"), options.get("embedder")
         on_progress, gate = options.get("on_progress"), options.get("gate")
+        if collection is not None:
+            check_collection(self._store.collections, self._user, collection)
         chunker_options = dict(options.get("chunker_options") or {}) or None
         if chunker_options and chunker is None:
             chunker = self._find_chunker(collection)
@@ -151,7 +160,7 @@ class Reindexing:
 
     def _can_improve(self, document: Document, version: str, options: ReindexOptions) -> bool:
         """Return whether rebuilding changes a document: without its file, an older parser's text stays as it is."""
-        is_cut_alike = _without_parser(document.ingestion_version) == _without_parser(version)
+        is_cut_alike = without_parser(document.ingestion_version) == without_parser(version)
         return not is_cut_alike or self._find_file(document, options) is not None
 
     def _remake(self, found: Sequence[Document], options: ReindexOptions) -> dict[str, object]:
@@ -180,17 +189,4 @@ class Reindexing:
         }
 
     def _builder(self, embedder: str | None, on_progress: OnProgress | None, choices: Choices) -> Reindex:
-        return Reindex(
-            self._store,
-            self._user,
-            embedder=self._context.embedders.get(embedder),
-            chunker_of=self._context.chunkers.of(choices),
-            embed_batch=self._context.settings.embed_batch,
-            on_progress=on_progress or quiet,
-        )
-
-
-def _without_parser(version: str) -> list[str]:
-    """Return the parts of an ingestion version that do not name the parser: pipeline, chunker, embedder."""
-    pipeline, _, _, *rest = version.split("/")
-    return [pipeline, *rest]
+        return Reindex(self._context.embedding(on_progress, embedder), self._context.chunkers.of(choices))

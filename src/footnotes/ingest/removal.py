@@ -41,9 +41,8 @@ class Removal:
             ids = [*document_ids, *self._find(source, collection, checksum)]
             self._context.memories.forget(text_hash(text) for text in self._context.texts(ids))
             shutil.rmtree(self._context.folder / FORMER_CONTEXTS, ignore_errors=True)
-            self._store.documents.delete(self._user, ids)
-            if collection is not None and source is None and checksum is None and not document_ids:
-                self._store.collections.drop(self._user, collection)
+            is_whole = collection is not None and source is None and checksum is None and not document_ids
+            self._store.documents.delete(self._user, ids, collection=collection if is_whole else None)
             if options.get("compact"):
                 self._compact(scrub=options.get("scrub", False))
         return list(dict.fromkeys(ids))

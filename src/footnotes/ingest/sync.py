@@ -18,9 +18,8 @@ from footnotes.ingest.names import as_text
 from footnotes.ingest.plan import Looks, Plan, Seen, archive_of, make_plan, may_change
 from footnotes.ingest.walk import Skipped, walk
 from footnotes.ingest.work import NewSource, hash_file
-from footnotes.store import Store
 from footnotes.store.naming import INSIDE
-from footnotes.store.records import KnownSource, Origin, Signature
+from footnotes.store.records import DocumentRow, KnownSource, Origin, Signature
 from footnotes.types import Added, Followed, Synced, SyncStatus
 
 MANY = 10
@@ -32,20 +31,11 @@ class SyncPass(ABC):
 
     root: Path | str
 
-    def __init__(
-        self,
-        store: Store,
-        user_id: str,
-        ingestor: Ingestor,
-        target: IngestTarget,
-        root: Path | str,
-        *,
-        max_file_bytes: int,
-    ) -> None:
+    def __init__(self, ingestor: Ingestor, target: IngestTarget, root: Path | str) -> None:
         self._ingestor = ingestor
+        self._store, self._user = ingestor.store, ingestor.user
         self._target = target
-        self._max_file_bytes = max_file_bytes
-        self._origins = store.sources(user_id, target.collection)
+        self._origins = self._store.sources(self._user, target.collection)
         self.root = root
         self._prefix = as_text(root).rstrip(os.sep) + os.sep
         self._seen: dict[str, Seen] = {}
@@ -71,6 +61,10 @@ class SyncPass(ABC):
             yield Followed(source, known.document_id if known else None, "changed")
         yield from self._report_unchanged(plan)
         yield from (_build_deleted(known) for known in plan.gone if known.document_id)
+
+    def _document(self, source: str) -> DocumentRow | None:
+        """Return the document of a source, if it has one."""
+        return self._store.documents.find_by(self._user, self._target.collection, "source", [source]).get(source)
 
     def _is_current(self, known: KnownSource) -> bool:
         return self._target.is_current(known.mime or "", known.ingestion_version or "")
@@ -135,11 +129,9 @@ class FolderSync(SyncPass):
 
     root: Path
 
-    def __init__(
-        self, store: Store, user_id: str, ingestor: Ingestor, target: IngestTarget, folder: Path, *, max_file_bytes: int
-    ) -> None:
-        super().__init__(store, user_id, ingestor, target, check_root(folder), max_file_bytes=max_file_bytes)
-        self._avoid = store.folder
+    def __init__(self, ingestor: Ingestor, target: IngestTarget, folder: Path) -> None:
+        super().__init__(ingestor, target, check_root(folder))
+        self._avoid = self._store.folder
 
     def plan(self, *, delete_all: bool = False) -> Plan:
         """Compare the folder with the recorded state. Refuses to delete everything, unless confirmed."""
@@ -184,7 +176,7 @@ class FolderSync(SyncPass):
                 self._seen.setdefault(as_text(path), Seen(path, signature))
 
     def _hash(self, path: Path) -> str:
-        return hash_file(path, self._max_file_bytes)[0]
+        return hash_file(path, self._ingestor.settings.max_file_bytes)[0]
 
     def _is_gone(self, source: str) -> bool:
         """Return whether a file is surely gone. A skipped file, or one that cannot be checked, is not."""

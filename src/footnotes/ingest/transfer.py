@@ -17,14 +17,13 @@ from footnotes.chunk import Chunker
 from footnotes.errors import ImportFormatError, SourceUnreadable, StoreUnavailable
 from footnotes.ingest.context import IngestContext
 from footnotes.ingest.derive import Deriver, chunker_fingerprint
-from footnotes.ingest.embedding import open_generation
 from footnotes.ingest.names import check_metadata, is_name, parse_collection
 from footnotes.ingest.waiting import WaitingDocuments
-from footnotes.ingest.work import OnProgress, Progress, quiet
+from footnotes.ingest.work import OnProgress, Progress
 from footnotes.store import Store
 from footnotes.store.records import Draft, Generation, Publication
 from footnotes.text.sketch import Sketcher
-from footnotes.types import Block, BlockKind, Chunk, Document, Filter, JsonValue, Part
+from footnotes.types import Block, BlockKind, Document, Filter, Part
 
 FORMAT = "footnotes-export"
 VERSION = 1
@@ -82,11 +81,7 @@ def _lines(store: Store, user_id: str, where: Filter | None) -> Iterator[dict[st
             "parts": [{"start": p.start, "end": p.end, "blocks": [asdict(block) for block in p.blocks]} for p in parts],
         }
         for chunk in store.documents.chunks(user_id, document.id):
-            yield {"type": "chunk", **asdict(chunk), "language": _language(document, chunk)}
-
-
-def _language(document: Document, chunk: Chunk) -> JsonValue:
-    return chunk.metadata.get("language", document.metadata.get("language"))
+            yield {"type": "chunk", **asdict(chunk)}
 
 
 def import_library(
@@ -96,15 +91,15 @@ def import_library(
 
     The whole file is checked before the first document is added.
     """
-    store, user, report = context.store, context.user, on_progress or quiet
+    store, user, embedding = context.store, context.user, context.embedding(on_progress)
     into = None if collection is None else parse_collection(collection)
     with context.writing("importing"):
-        embedder, chunker_of = context.embedders.get(), context.chunker_of()
+        chunker_of = context.chunker_of()
         total = sum(1 for _ in _documents(file))
-        generation = open_generation(store, user, embedder)
+        generation = embedding.open_generation()
         added = skipped = 0
         for number, line in enumerate(_documents(file)):
-            report(Progress("reading", number, total, str(line["filename"])))
+            embedding.on_progress(Progress("reading", number, total, str(line["filename"])))
             line["collection"] = into or line["collection"]
             if store.documents.find_by(user, line["collection"], "hash", [line["file_hash"]]):
                 skipped += 1
@@ -114,9 +109,7 @@ def import_library(
             added += 1
         if added:
             store.publish(user, generation)
-        batch = context.settings.embed_batch
-        waiting = WaitingDocuments(store, generation, embedder=embedder, batch=batch, on_progress=report)
-        for _ in waiting.embed():
+        for _ in WaitingDocuments(embedding, generation).embed():
             pass
         return Imported(added, skipped)
 

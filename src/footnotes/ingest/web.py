@@ -35,6 +35,9 @@ _FOLDER, _YOUNG_SECONDS = "footnotes-fetched-", 60.0
 
 KnownVersion = Callable[[str], tuple[Added, str | None, str | None] | None]
 """Returns the entity tag and date of a source, to request it conditionally; nothing if it must be read again."""
+_GZIP = b"\x1f\x8b"
+_START = 2_000
+_BLOCK = 1 << 16
 
 
 @dataclass(slots=True)
@@ -218,11 +221,6 @@ def _transcode(file: Path, page: Fetched) -> None:
 
 
 # ── sitemaps: lists of the pages of a site, and lists of such lists ───────────────────────────────────────────
-
-
-_GZIP = b"\x1f\x8b"
-_START = 2_000
-_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,29 +70,19 @@ def quiet(_: object) -> None:
     """Ignore progress."""
 
 
-def embedding_input(prefix: str, text: str) -> str:
-    """Return the input to embed for a chunk."""
-    return f"{prefix}\n{text}" if prefix else text
-
-
-def input_hash(text: str) -> bytes:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
 def chunk_id(file_hash: str, chunker: str, index: int, start: int, end: int) -> str:
     """Compute an id from content, options and version only: the same input gives the same id."""
     name = f"{file_hash}/{chunker}/{index}/{start}/{end}"
     return "c" + hashlib.blake2b(name.encode(), digest_size=10).hexdigest()
 
 
-def hash_file(path: Path, max_bytes: int, name: str | None = None) -> tuple[str, int]:
-    """Compute SHA-256 and size of a file; raise if it is empty or too large. `name` is the name that users know."""
-    shown_name = name or path.name
+def hash_file(path: Path, max_bytes: int) -> tuple[str, int]:
+    """Compute SHA-256 and size of a file; raise if it is empty or too large."""
     try:
         with path.open("rb") as file:
-            return _hash(file, shown_name, max_bytes)
+            return _hash(file, path.name, max_bytes)
     except OSError as error:
-        raise SourceUnreadable(f"{shown_name} cannot be read ({error.strerror})") from error
+        raise SourceUnreadable(f"{path.name} cannot be read ({error.strerror})") from error
 
 
 def _hash(file: BinaryIO, name: str, max_bytes: int) -> tuple[str, int]:

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
 
 
 class Deadline:
     """Counts down on the monotonic clock; None never ends."""
 
-    def __init__(self, seconds: float | None, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._end = None if seconds is None else clock() + seconds
+    def __init__(self, seconds: float | None) -> None:
+        self._end = None if seconds is None else time.monotonic() + seconds
 
     def remaining(self, most: float) -> float:
         """The seconds left, between 0 and `most`."""
-        return most if self._end is None else max(0.0, min(most, self._end - self._clock()))
+        return most if self._end is None else max(0.0, min(most, self._end - time.monotonic()))
 
     @property
     def over(self) -> bool:
-        return self._end is not None and self._clock() >= self._end
+        return self._end is not None and time.monotonic() >= self._end
 
 
 def backoff(attempt: int, *, retry_after: float | None = None, first: float = 0.5, longest: float = 30.0) -> float:

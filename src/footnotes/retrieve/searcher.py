@@ -29,8 +29,8 @@ Say = Callable[[str, str], str]
 """Calls the chat model of the settings with system and user text."""
 
 
-class SearchChoices(TypedDict, total=False):
-    """How to search; the settings supply what is missing."""
+class SearchRequest(TypedDict, total=False):
+    """How to search, here or on a server; the settings supply what is missing."""
 
     limit: int | None
     mode: str | None
@@ -44,10 +44,15 @@ class SearchChoices(TypedDict, total=False):
     """Only for the fusion `rrf`, like `weights` (lexical, dense) and `missing_rank`."""
     weights: Sequence[float] | None
     missing_rank: int | None
-    candidates: int | None
     reranker: str | None
     expand: Sequence[str] | None
     """Additional searches: `("synonyms",)` adds synonyms of the question's words."""
+
+
+class SearchChoices(SearchRequest, total=False):
+    """How to search here."""
+
+    candidates: int | None
 
 
 class Searcher:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 MOST = 50
 _ENVIRONMENT = re.compile(r"[A-Z][A-Z0-9_]{0,80}_API_KEY")
+SECRET_FILE = "server.secret"  # noqa: S105 - a name, not a secret
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,9 +213,6 @@ def _connected_model(row: Row) -> ConnectedModel:
 
 
 # ── encrypts the secrets of callers: keys of models, secrets of sources. Only the sealed texts are stored ─────
-
-
-SECRET_FILE = "server.secret"  # noqa: S105 - a name, not a secret
 
 
 class Seal:

@@ -30,6 +30,7 @@ MOST_ATTEMPTS = 5
 SAVE_PROGRESS_SECONDS = 0.5
 """Progress is stored this often at most."""
 _MOST_LIVE = 2_000
+_HIDDEN = {"json": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +45,6 @@ class JobDocument:
     error: ErrorInfo | None = None
     warnings: tuple[str, ...] = ()
     near_duplicate_of: NearDuplicate | None = None
-
-
-_HIDDEN = {"json": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,9 +195,9 @@ class Jobs:
         target = {"collection": job.collection, "source": job.source}
         return bool(self._database.all("later_job", tenant=job.tenant, number=job.number, **target))
 
-    def spools(self, tenant: str | None = None) -> set[str]:
-        """Return spool files that jobs still need, of a tenant or of all."""
-        return {row["spool"] for row in self._database.all("spools", tenant=tenant)}
+    def spools(self) -> set[str]:
+        """Return spool files that jobs still need."""
+        return {row["spool"] for row in self._database.all("spools")}
 
     def waiting_beside(self, tenant: str, kinds: Collection[JobKind]) -> tuple[bool, bool]:
         """Return whether jobs of these kinds wait: of other tenants, and of this tenant that never made way."""

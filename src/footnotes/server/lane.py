@@ -292,7 +292,7 @@ def unfinished_tenants(folder: Path, settings: Settings) -> list[str]:
         return [
             user
             for user in store.users()
-            if store.vectors.waiting(user).documents or unfinished_runs(store.jobs.all(user))
+            if store.documents.counts(user)["waiting"] or unfinished_runs(store.jobs.all(user))
         ]
     finally:
         store.close()

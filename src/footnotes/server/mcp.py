@@ -36,6 +36,17 @@ Request = ServerRequestContext[Any, Any]
 OpenContext = Callable[[Request], AbstractContextManager[ToolContext]]
 T = TypeVar("T")
 INSTRUCTIONS = "Search and ask the documents of this library; cite the file name and the quoted words you use."
+SCHEME = "footnotes://documents/"
+TEMPLATE = f"{SCHEME}{{document_id}}"
+SPAN_TEMPLATE = f"{TEMPLATE}/{{start}}-{{end}}"
+PAGE = 100
+MOST_CHARACTERS = 200_000
+"""The maximum characters per read; longer documents are read span by span."""
+MOST_DOCUMENTS = 10_000
+"""The most documents to search for a name."""
+_ADDRESS = re.compile(rf"^{re.escape(SCHEME)}([\w.:-]+)(?:/(\d+)-(\d+))?$")
+MOST_VALUES = 100
+"""The maximum number of values in the protocol."""
 
 
 def build_server(
@@ -255,17 +266,6 @@ def context_for(state: ServerState, scope: Scope) -> Iterator[ToolContext]:
 # ── MCP resources and prompts: documents to read, and prompts that lead to cited answers ──────────────────────
 
 
-SCHEME = "footnotes://documents/"
-TEMPLATE = f"{SCHEME}{{document_id}}"
-SPAN_TEMPLATE = f"{TEMPLATE}/{{start}}-{{end}}"
-PAGE = 100
-MOST_CHARACTERS = 200_000
-"""The maximum characters per read; longer documents are read span by span."""
-MOST_DOCUMENTS = 10_000
-"""The most documents to search for a name."""
-_ADDRESS = re.compile(rf"^{re.escape(SCHEME)}([\w.:-]+)(?:/(\d+)-(\d+))?$")
-
-
 def list_documents(library: Library, cursor: str | None) -> types.ListResourcesResult:
     """Return a page of the documents."""
     if cursor is not None and not cursor.isdigit():
@@ -379,10 +379,6 @@ def get_prompt(name: str, arguments: Mapping[str, str] | None) -> types.GetPromp
 
 
 # ── completion of arguments
-
-
-MOST_VALUES = 100
-"""The maximum number of values in the protocol."""
 
 
 def complete(library: Library, argument: types.CompletionArgument) -> types.CompleteResult:

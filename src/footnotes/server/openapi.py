@@ -38,6 +38,30 @@ _SCHEMES = {
     "bearer": {"type": "http", "scheme": "bearer", "description": "A key, as `footnotes keys create` shows it once."},
     "header": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "The same key in another header."},
 }
+_ERRORS = {
+    400: ("request_invalid", "The body cannot be read"),
+    401: ("unauthorized", "No valid key"),
+    403: ("forbidden", "The key may not do this, or the page may not call"),
+    404: ("not_found", "Not found"),
+    408: ("client_too_slow", "The body took too long"),
+    409: ("reindex_refused", "Refused as things are"),
+    413: ("body_too_large", "Too large, or more than the tenant may keep"),
+    422: ("request_invalid", "The request is not understood"),
+    429: ("rate_limited", "Too many requests, or the month's answers are used up"),
+    431: ("headers_too_large", "The headers or the address are too long"),
+    500: ("internal_error", "The server failed"),
+    501: ("missing_extra", "An extra is not installed"),
+    502: ("provider_unavailable", "A model behind a network failed"),
+    503: ("server_busy", "Not now; see Retry-After"),
+    504: ("provider_timeout", "A model behind a network took too long"),
+    507: ("storage_full", "No space left"),
+}
+"""By status: an example error code and a description."""
+OPEN_ERRORS = (403, 431, 500)
+_ALWAYS = (401, 403, 422, 429, 431, 500, 503)
+_BODY = (400, 408, 413)
+MODEL_ERRORS = (501, 502, 504)
+"""Errors of routes that call a model over a network."""
 
 
 def describe(api: FastAPI, routes: Sequence[BaseRoute]) -> None:
@@ -99,31 +123,6 @@ def _schemas(kinds: Iterable[type]) -> dict[str, object]:
 
 
 # ── further responses of a route
-
-_ERRORS = {
-    400: ("request_invalid", "The body cannot be read"),
-    401: ("unauthorized", "No valid key"),
-    403: ("forbidden", "The key may not do this, or the page may not call"),
-    404: ("not_found", "Not found"),
-    408: ("client_too_slow", "The body took too long"),
-    409: ("reindex_refused", "Refused as things are"),
-    413: ("body_too_large", "Too large, or more than the tenant may keep"),
-    422: ("request_invalid", "The request is not understood"),
-    429: ("rate_limited", "Too many requests, or the month's answers are used up"),
-    431: ("headers_too_large", "The headers or the address are too long"),
-    500: ("internal_error", "The server failed"),
-    501: ("missing_extra", "An extra is not installed"),
-    502: ("provider_unavailable", "A model behind a network failed"),
-    503: ("server_busy", "Not now; see Retry-After"),
-    504: ("provider_timeout", "A model behind a network took too long"),
-    507: ("storage_full", "No space left"),
-}
-"""By status: an example error code and a description."""
-OPEN_ERRORS = (403, 431, 500)
-_ALWAYS = (401, 403, 422, 429, 431, 500, 503)
-_BODY = (400, 408, 413)
-MODEL_ERRORS = (501, 502, 504)
-"""Errors of routes that call a model over a network."""
 
 
 def errors(*more: int, body: bool = False, flat: bool = False) -> Responses:

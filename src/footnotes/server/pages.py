@@ -37,6 +37,15 @@ _KINDS = {
 _COMPRESSED = (".woff2",)
 _FOR_EVER = "public, max-age=31536000, immutable"
 _REVALIDATE = "no-cache"
+_IMPORT = re.compile(r'^import\s*(?:\{([^}]*)\}\s*from\s*)?"([^"]+)";[ \t]*\n', re.MULTILINE)
+_LAZY_IMPORT = re.compile(r'\bawait import\("(\./[^"]+)"\)')
+_EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|class|const)\b)", re.MULTILINE)
+_NAME = re.compile(r"^export (?:async )?(?:function\*?|class|const) ([A-Za-z_$][\w$]*)", re.MULTILINE)
+_LIST = re.compile(r"\bexport\s*\{([^}]*)\};?\s*$")
+SMALLEST = 1_000
+"""Smaller bodies are not compressed."""
+_LEVEL = 5
+_MEDIA_TYPES = ("application/json", "text/plain", "text/html", "text/markdown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,13 +145,6 @@ def _answer(request: Request, file: PageFile, caching: str) -> Response:
 # starts, from unmodified modules: there is no build step.
 
 
-_IMPORT = re.compile(r'^import\s*(?:\{([^}]*)\}\s*from\s*)?"([^"]+)";[ \t]*\n', re.MULTILINE)
-_LAZY_IMPORT = re.compile(r'\bawait import\("(\./[^"]+)"\)')
-_EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|class|const)\b)", re.MULTILINE)
-_NAME = re.compile(r"^export (?:async )?(?:function\*?|class|const) ([A-Za-z_$][\w$]*)", re.MULTILINE)
-_LIST = re.compile(r"\bexport\s*\{([^}]*)\};?\s*$")
-
-
 def bundle_modules(first: str, modules: Mapping[str, str]) -> str:
     """Bundle `first` and its imports as one module. Raises `ValueError` if modules import each other in a cycle.
 
@@ -206,12 +208,6 @@ def _resolve(name: str, path: str) -> str:
 
 
 # ── compresses whole responses for clients that accept gzip. Streams pass unchanged ───────────────────────────
-
-
-SMALLEST = 1_000
-"""Smaller bodies are not compressed."""
-_LEVEL = 5
-_MEDIA_TYPES = ("application/json", "text/plain", "text/html", "text/markdown")
 
 
 class Compress:

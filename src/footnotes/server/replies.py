@@ -28,6 +28,8 @@ from footnotes.types import (
     Step,
 )
 
+QuestionKind = Literal["question", "topic", "definition"]
+
 # ── documents
 
 
@@ -115,9 +117,6 @@ class CatalogueRow:
 class Catalogue:
     documents: list[CatalogueRow]
     next_offset: int | None
-
-
-QuestionKind = Literal["question", "topic", "definition"]
 
 
 @dataclass(frozen=True, slots=True)

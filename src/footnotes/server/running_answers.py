@@ -20,7 +20,7 @@ from footnotes.server.keys import Caller
 from footnotes.server.responses import dump_json, translate_error
 from footnotes.server.streams import CHECK_SECONDS, Streams, event_line
 from footnotes.server.threads import Pools
-from footnotes.store.conversations import TurnEnd
+from footnotes.store.conversations import TurnUpdate
 from footnotes.types import Answer, Event, KeptTurn
 from footnotes.wire import to_json
 
@@ -31,6 +31,8 @@ SILENT_SECONDS = 60.0
 """An answer of another server without progress for this long has broken off."""
 TurnKey: TypeAlias = tuple[str, str, int]
 """Tenant, conversation and number of a turn."""
+_NOT_KEPT = ("prompt", "log")
+_DIGEST = "text_digest"
 
 
 @dataclass(eq=False)
@@ -42,7 +44,7 @@ class RunningAnswer:
     text: str = ""
     citations: list[Any] = field(default_factory=list)
     documents: set[str] = field(default_factory=set)
-    end: TurnEnd | None = None
+    end: TurnUpdate | None = None
     failure: FootnotesError | None = None
     is_stopped: bool = False
     is_over: bool = False
@@ -127,28 +129,30 @@ class RunningAnswers:
             await self._save_end(answering, library)
 
     async def _save_progress(self, answering: RunningAnswer, library: Library) -> bool:
-        tenant, *turn = answering.key
-        documents = sorted(answering.documents)
-        progress = (tenant, tuple(turn), self.holder, answering.text, documents)
+        update = TurnUpdate("asking", answering.text, documents=sorted(answering.documents))
         try:
-            return bool(await self._pools.short.run(library.conversations.note, *progress))
+            return await self._save(answering, library, update)
         except FootnotesError as error:  # the next note, or the end, stores it all again
             _LOG.warning("an answer could not be noted", extra={"reason": error.code})
             return True
 
     async def _save_end(self, answering: RunningAnswer, library: Library) -> None:
-        tenant, *turn = answering.key
         end = answering.end or _interrupted_end(answering)
         if end.error is not None and answering.end is None:
             answering.lines += [event_line("error", {"type": "error", "error": end.error})] if answering.lines else []
         try:
-            await self._pools.short.run(library.conversations.end, tenant, tuple(turn), self.holder, end)
+            await self._save(answering, library, end)
         except FootnotesError as error:
             _LOG.warning("the end of an answer could not be stored", extra={"reason": error.code})
         finally:
             answering.is_over = True
             self._running.pop(answering.key, None)
             answering.notify()
+
+    async def _save(self, answering: RunningAnswer, library: Library, update: TurnUpdate) -> bool:
+        tenant, *turn = answering.key
+        save = library.conversations.update
+        return bool(await self._pools.short.run(save, tenant, tuple(turn), update, holder=self.holder))
 
     async def stop(self, key: TurnKey) -> bool:
         """Stop an answer and wait until its text is stored; False if it does not run on this server."""
@@ -200,7 +204,7 @@ class RunningAnswers:
             return
 
 
-def _end(event: Event, answering: RunningAnswer) -> TurnEnd:
+def _end(event: Event, answering: RunningAnswer) -> TurnUpdate:
     """Return the stored end of an answer."""
     text, answer = answering.text, event.answer
     documents = (
@@ -208,17 +212,17 @@ def _end(event: Event, answering: RunningAnswer) -> TurnEnd:
     )
     answer_json = _drop_nan(strip_passages(answer)) if answer is not None and answer.answer else None
     if event.type == "done":
-        return TurnEnd("done", answer.answer if answer else text, answer_json, None, sorted(documents))
-    return TurnEnd("failed", (answer.answer if answer else "") or text, answer_json, event.error, sorted(documents))
+        return TurnUpdate("done", answer.answer if answer else text, answer_json, None, sorted(documents))
+    return TurnUpdate("failed", (answer.answer if answer else "") or text, answer_json, event.error, sorted(documents))
 
 
-def _interrupted_end(answering: RunningAnswer) -> TurnEnd:
+def _interrupted_end(answering: RunningAnswer) -> TurnUpdate:
     documents = sorted(answering.documents)
     came = {"citations": answering.citations} if answering.citations else None
     if answering.is_stopped:
-        return TurnEnd("stopped", answering.text, came, None, documents)
+        return TurnUpdate("stopped", answering.text, came, None, documents)
     error = answering.failure or ServerBusy("the server stopped before the answer was complete", remedy="Ask again.")
-    return TurnEnd("failed", answering.text, came, error.info(), documents)
+    return TurnUpdate("failed", answering.text, came, error.info(), documents)
 
 
 def _drop_nan(value: Mapping[str, object]) -> dict[str, Any]:
@@ -228,10 +232,6 @@ def _drop_nan(value: Mapping[str, object]) -> dict[str, Any]:
 
 
 # ── stored answers: passages are stored as spans, and their text is read from the documents when shown ────────
-
-
-_NOT_KEPT = ("prompt", "log")
-_DIGEST = "text_digest"
 
 
 def strip_passages(answer: Answer) -> dict[str, object]:

@@ -58,7 +58,7 @@ _VAGUE = re.compile(
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 
 
-def sample_questions(library: Library, documents: Sequence[Document], most: int = MOST) -> list[SampleQuestion]:
+def sample_questions(library: Library, documents: Sequence[Document]) -> list[SampleQuestion]:
     """Interleave the best of each document, so a large one does not take all places."""
     ready = [document for document in documents if document.status == "ready"][:_LOOKED_AT]
     lists = sorted(
@@ -66,7 +66,7 @@ def sample_questions(library: Library, documents: Sequence[Document], most: int 
         key=lambda own: _ORDER[own[0].kind],
     )
     rounds = (each[turn] for turn in range(_OF_EACH) for each in lists if turn < len(each))
-    return list(islice(distinct(rounds), most))
+    return list(islice(distinct(rounds), MOST))
 
 
 def distinct(questions: Iterable[SampleQuestion]) -> Iterator[SampleQuestion]:

@@ -29,6 +29,8 @@ from footnotes.types import SearchResult
 _LOG = logging.getLogger("footnotes.server")
 STOP_SECONDS = 5.0
 LOOK_SECONDS = 1.0
+Reply = tuple[SearchResult | FootnotesError, list[tuple[int, str, int]]]
+"""The result of a search or its error, and the number of embedded texts."""
 
 
 class Searches:
@@ -101,10 +103,6 @@ class Searches:
             running, self._running = self._running, set()
         for process in running:
             process.stop()
-
-
-Reply = tuple[SearchResult | FootnotesError, list[tuple[int, str, int]]]
-"""The result of a search or its error, and the number of embedded texts."""
 
 
 class SearchProcess:

@@ -30,6 +30,7 @@ M = TypeVar("M", bound=BaseModel)
 SMALL_BYTES = 8 * 1024
 """Bodies up to this size are read on the event loop: a thread would cost more."""
 _STRINGS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+_POOL: ContextVar[Threads] = ContextVar("pool")
 
 
 def check_nodes(body: bytes, most: int) -> None:
@@ -106,9 +107,6 @@ class _StrictRequest(Request):
     def _read(self, body: bytes) -> object:
         value = parse_json(body, self.app.state.server.settings.serve_json_nodes)
         return value if self.model is None else validate(self.model, value)
-
-
-_POOL: ContextVar[Threads] = ContextVar("pool")
 
 
 class StrictRoute(APIRoute):

@@ -23,6 +23,11 @@ TaskKind = Literal["upload", "url", "reindex", "resume"]
 Ending = Literal["done", "broken_off", "locked", "failed"]
 MOST_REPORTED = 1_000
 _STAGES = {"reading": "parsing", "parsing": "parsing", "embedding": "embedding", "indexing": "indexing"}
+TaskEvent = Mapping[str, Any]
+"""By `type`: progress (jobs, stage, done, total), settled (job, documents), ended (how, error)."""
+UseLibrary = Callable[[str], AbstractContextManager[Library]]
+Report = Callable[[TaskEvent], None]
+"""Takes an event. Raises `TaskInterrupted` at an event of progress to stop the work there."""
 
 
 class TaskInterrupted(Exception):
@@ -36,13 +41,6 @@ class Task:
     kind: TaskKind
     tenant: str
     jobs: Sequence[Mapping[str, Any]] = ()
-
-
-TaskEvent = Mapping[str, Any]
-"""By `type`: progress (jobs, stage, done, total), settled (job, documents), ended (how, error)."""
-UseLibrary = Callable[[str], AbstractContextManager[Library]]
-Report = Callable[[TaskEvent], None]
-"""Takes an event. Raises `TaskInterrupted` at an event of progress to stop the work there."""
 
 
 def run_task(task: Task, using: UseLibrary, spool: Path, report: Report) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from footnotes.errors import FootnotesError
@@ -17,6 +17,7 @@ from footnotes.store.documents import Documents
 from footnotes.store.generations import Generations
 from footnotes.store.jobs import Jobs
 from footnotes.store.memories import Memories
+from footnotes.store.naming import embedding_input, input_hash
 from footnotes.store.originals import Originals
 from footnotes.store.packing import HALF_BYTES
 from footnotes.store.records import Generation, Problem, StoreState, Verification
@@ -25,6 +26,8 @@ from footnotes.store.texts import read_span
 from footnotes.store.vectors import Vectors
 from footnotes.types import DenseIndex, ErrorInfo
 
+_AT_ONCE = 1_000
+
 
 class BaseStore(Core):
     """All operations of a store for many tenants, on any database that has the named queries."""
@@ -32,6 +35,7 @@ class BaseStore(Core):
     address: str
     folder: Path
     originals: Originals
+    stores_terms = False
 
     def __init__(self) -> None:
         self.documents = Documents(self)
@@ -58,10 +62,6 @@ class BaseStore(Core):
     def take_notes(self, generation: Generation) -> list[str]:
         """Return repairs made before this check."""
         return []
-
-    @property
-    def stores_terms(self) -> bool:
-        return False
 
     # ── common to all stores
 
@@ -95,24 +95,27 @@ class BaseStore(Core):
         """Return the index of the vectors, if the database builds one itself."""
         return None
 
-    def verify(self, user_id: str, input_hash: Callable[[str, str], bytes], *, repair: bool = False) -> Verification:
+    def verify(self, user_id: str, *, repair: bool = False) -> Verification:
         """Check all data of a tenant; with `repair`, rebuild what can be rebuilt."""
         found = Verification()
         found.problems.extend(self.check_database(user_id))
         generation = self.generations.serving(user_id)
-        if generation is None or any(not problem.mendable for problem in found.problems):
-            return found
-        intact = 0
-        for item in check_text(self.database, generation, input_hash):
-            if isinstance(item, Problem):
-                found.problems.append(item)
-            else:
-                intact += item
+        if generation is not None and all(problem.mendable for problem in found.problems):
+            self._verify_generation(found, generation, repair=repair)
+        for item in self.originals.check(user_id, repair=repair):
+            found.count("originals", item)
+        return found
+
+    def _verify_generation(self, found: Verification, generation: Generation, *, repair: bool) -> None:
+        """Check texts, chunks, vectors and the legs of a generation."""
+        found.checked = {"documents": 0, "chunks": 0}
+        for item in check_text(self.database, generation):
+            found.count("chunks", item)
         if repair:
             found.repaired.extend(drop_misfit_vectors(self.database, generation))
         found.problems.extend(check_vectors(self.database, generation))
         found.problems.extend(self.check_legs(generation))
-        found.checked = {"documents": self.documents.counts(user_id)["ready"], "chunks": intact}
+        found.checked["documents"] = self.documents.counts(generation.user_id)["ready"]
         if repair and any(problem.mendable for problem in found.problems):
             found.repaired.extend(self.rebuild_legs(generation))
             found.problems = [problem for problem in found.problems if not problem.mendable]
@@ -120,7 +123,6 @@ class BaseStore(Core):
         found.repaired.extend(self.take_notes(generation))
         if self.remote is not None:
             found.add(self.remote.verified(generation, repair=repair))
-        return found
 
     def copy_side(self, user_id: str) -> Side:
         """Return the tenant's library as one side of a copy between stores."""
@@ -138,24 +140,20 @@ def _size(path: Path) -> int:
 # ── checks stored data: texts against chunks, chunks against their input hashes and vectors ───────────────────
 
 
-_AT_ONCE = 1_000
-HashOf = Callable[[str, str], bytes]
-
-
-def check_text(database: Database, generation: Generation, hash_of: HashOf) -> Iterator[Problem | int]:
+def check_text(database: Database, generation: Generation) -> Iterator[Problem | int]:
     """Check every chunk's text against its document and its hash; yields 1 for each valid one."""
     after = 0
     while True:
         with database.snapshot(generation.user_id) as cursor:
             rows = cursor.all("chunk_inputs", generation=generation.pk, after=after, limit=_AT_ONCE)
-            found = [_check(cursor, row, hash_of) for row in rows]
+            found = [_check(cursor, row) for row in rows]
         if not rows:
             return
         yield from found
         after = rows[-1]["key"]
 
 
-def _check(cursor: Cursor, row: Row, hash_of: HashOf) -> Problem | int:
+def _check(cursor: Cursor, row: Row) -> Problem | int:
     name = f"document {row['document_id']}: chunk {row['key']}"
     try:
         text = row["span"]
@@ -165,7 +163,7 @@ def _check(cursor: Cursor, row: Row, hash_of: HashOf) -> Problem | int:
         return Problem(f"document {row['document_id']}: {error.message}", mendable=False)
     if row["content"] is not None and text != row["content"]:
         return Problem(f"{name} does not match the text of the document", mendable=False)
-    holds = hash_of(row["prefix"], text) == row["input_hash"]
+    holds = input_hash(embedding_input(row["prefix"], text)) == row["input_hash"]
     return 1 if holds else Problem(f"{name} does not match its hash", mendable=False)
 
 

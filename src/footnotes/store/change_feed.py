@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from footnotes.index import Allowed, Change, Keys
 from footnotes.index.remote import Scope
 from footnotes.store import lexemes
-from footnotes.store.database import Database
+from footnotes.store.database import Cursor, Database, Row
 from footnotes.store.records import Generation
 from footnotes.store.retry import retrying
 from footnotes.store.rows import origin_of
+from footnotes.types import JsonValue
+
+TOLD = ("document_id", "collection", "filename", "source", "title")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +82,7 @@ class ChangeFeed(Protocol):
         ...
 
 
-class BaseChangeFeed:
+class BaseChangeFeed(ABC):
     """The parts that all stores share: the library, the database, and the data to send.
 
     `with_metadata` means that names and metadata are sent too.
@@ -108,6 +112,16 @@ class BaseChangeFeed:
             row = cursor.one("remote_index", address=self._address, generation=generation.pk)
         return row["seq"] if row is not None and row["words"] == self.words else 0
 
+    @abstractmethod
+    def _changes(self, cursor: Cursor, generation: Generation, rows: Sequence[Row], seq: int) -> Iterable[Change]:
+        """Return the documents of rows in their current state."""
+
+    @contextmanager
+    def again(self, generation: Generation, keys: Keys, seq: int) -> Iterator[Portion]:
+        with self._database.snapshot(generation.user_id) as cursor:
+            rows = cursor.all("documents_of_keys", generation=generation.pk, keys=keys.tolist())
+            yield Portion(seq, self._changes(cursor, generation, rows, seq))
+
     def keys(self, generation: Generation) -> Keys:
         with self._database.read(generation.user_id) as cursor:
             rows = cursor.all("live_keys", generation=generation.pk)
@@ -133,10 +147,18 @@ class BaseChangeFeed:
             cursor.run("forget_remote_index", address=self._address, generation=scope.generation)
 
 
-TOLD = ("document_id", "collection", "filename", "source", "title")
+def first_rows(rows: Sequence[Row], chunks: int) -> list[Row]:
+    """Return the first documents that have about so many chunks together."""
+    some, size = list[Row](), 0
+    for row in rows:
+        some.append(row)
+        size += row["chunks"]
+        if size >= chunks:
+            break
+    return some
 
 
-def described(document: Mapping[str, object], chunk_id: str, metadata: Mapping[str, object]) -> dict[str, Any]:
+def described(document: Row, chunk_id: str, metadata: dict[str, JsonValue]) -> dict[str, JsonValue]:
     """Return readable data on a chunk, for people and programs that use the vector database directly."""
     return {
         **{name: document[name] for name in TOLD},

@@ -8,7 +8,6 @@ from difflib import get_close_matches
 from typing import Any
 
 from footnotes.errors import NotFound
-from footnotes.store import generations
 from footnotes.store.core import Core
 from footnotes.store.retry import retrying
 
@@ -39,12 +38,12 @@ class Collections:
             values = {"chunker": chunker, "chunker_options": options, "system_prompt": system_prompt}
             cursor.run("put_collection", name=name, **values)
 
-    @retrying
-    def drop(self, user_id: str, name: str) -> None:
-        """Remove a collection without documents: its name, its prompt, and the records of its sources."""
-        with self._core.database.write(user_id) as cursor:
-            generations.drop_collection(cursor, name)
-        self._core.database.checkpoint()
+
+def describe_collections(collections: Collections, user_id: str) -> list[dict[str, object]]:
+    """Return the collections with their options and number of documents."""
+    return [
+        {**row, "chunker_options": json.loads(row["chunker_options"] or "null")} for row in collections.all(user_id)
+    ]
 
 
 def check_collection(collections: Collections, user_id: str, name: str) -> None:

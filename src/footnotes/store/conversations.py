@@ -18,6 +18,7 @@ from footnotes.types import Conversation, ErrorInfo, KeptTurn, Metadata, Rating,
 MOST_TURNS = 500
 """The most questions per conversation, because showing it reads all of them."""
 _LONGEST_TITLE = 200
+Copied: TypeAlias = tuple[Conversation, list[KeptTurn], list[list[str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +34,14 @@ class NewTurn:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnEnd:
-    """The result of a question; `documents` are those quoted in its answer."""
+class TurnUpdate:
+    """The answer so far while its state is `asking`, otherwise its end; `documents` are those quoted in it.
+
+    Without a `text`, the stored one stays.
+    """
 
     state: TurnState
-    text: str
+    text: str | None = None
     answer: Metadata | None = None
     error: ErrorInfo | None = None
     documents: Sequence[str] = ()
@@ -95,40 +99,32 @@ class Conversations:
         return number
 
     @retrying
-    def note(self, user_id: str, turn: tuple[str, int], holder: str, text: str, documents: Sequence[str]) -> bool:
-        """Save an unfinished answer. Return False if the turn no longer waits for this holder."""
-        conversation, number = turn
-        with self._core.database.write(user_id) as cursor:
-            place = {"conversation": conversation, "number": number}
-            if not cursor.run("note_turn", **place, holder=holder, text=text, now=_now()):
-                return False
-            cursor.run("quote_documents", conversation=conversation, turn=number, documents=list(documents))
-        return True
+    def update(self, user_id: str, turn: tuple[str, int], update: TurnUpdate, *, holder: str | None) -> bool:
+        """Save the progress or the end of an answer. Return False if the turn no longer waits for this holder.
 
-    @retrying
-    def end(self, user_id: str, turn: tuple[str, int], holder: str, end: TurnEnd) -> None:
-        """Save the end of an answer, without quotes from documents deleted meanwhile."""
+        Without a holder, end it for whoever answers it. Of an ended answer, quotes from documents deleted meanwhile are
+        removed.
+        """
         conversation, number = turn
         place = {"conversation": conversation, "number": number}
         with self._core.database.write(user_id) as cursor:
             before = cursor.one("turn_of", **place)
             if before is None:
-                return
-            words = _fold(f"{before['question']}\n{end.text}")
-            values = {"state": end.state, "text": end.text, "words": words, "error": packed_error(end.error)}
-            answer = Json(None if end.answer is None else dict(end.answer))
-            if not cursor.run("end_turn", **place, holder=holder, **values, answer=answer, now=_now()):
-                return
-            cursor.run("quote_documents", conversation=conversation, turn=number, documents=list(end.documents))
-            gone = [row["document_id"] for row in cursor.all("gone_documents", conversation=conversation, turn=number)]
-            if gone:
-                cursor.run("forget_quotes", documents=gone)
-                cursor.run("drop_quotes", documents=gone)
-
-    @retrying
-    def stop(self, user_id: str, conversation: str, number: int) -> None:
-        with self._core.database.write(user_id) as cursor:
-            cursor.run("stop_turn", conversation=conversation, number=number, now=_now())
+                return False
+            text = before["text"] if update.text is None else update.text
+            values = {
+                "state": update.state,
+                "text": update.text,
+                "words": _fold(f"{before['question']}\n{text}"),
+                "answer": Json(None if update.answer is None else dict(update.answer)),
+                "error": packed_error(update.error),
+            }
+            if not cursor.run("update_turn", **place, holder=holder, **values, now=_now()):
+                return False
+            cursor.run("quote_documents", conversation=conversation, turn=number, documents=list(update.documents))
+            if update.state != "asking":
+                _drop_gone(cursor, conversation, number)
+        return True
 
     # ── changing
 
@@ -162,9 +158,6 @@ class Conversations:
 # ── copying: a conversation, its turns, and the documents that each of them quotes ────────────────────────────
 
 
-Copied: TypeAlias = tuple[Conversation, list[KeptTurn], list[list[str]]]
-
-
 def quoted_documents(cursor: Cursor, conversation: str, turns: Sequence[KeptTurn]) -> list[list[str]]:
     rows = [cursor.all("quoted_documents", conversation=conversation, turn=turn.number) for turn in turns]
     return [[row["document_id"] for row in each] for each in rows]
@@ -192,6 +185,14 @@ def _begin(cursor: Cursor, conversation: str, new: NewTurn, now: str) -> None:
     values = {"id": conversation, "title": title, "words": _fold(title), "owner": new.owner, "now": now}
     if not cursor.run("make_conversation", **values):
         raise StorageQuota(f"there is a conversation {conversation!r} already", remedy="Choose another id.")
+
+
+def _drop_gone(cursor: Cursor, conversation: str, number: int) -> None:
+    """Remove quotes from documents that were deleted while the answer was made."""
+    gone = [row["document_id"] for row in cursor.all("gone_documents", conversation=conversation, turn=number)]
+    if gone:
+        cursor.run("forget_quotes", documents=gone)
+        cursor.run("drop_quotes", documents=gone)
 
 
 def _find(cursor: Cursor, conversation: str) -> Conversation:

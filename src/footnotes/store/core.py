@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from footnotes.store.database import Cursor, Database
 from footnotes.store.records import ChunkDraft, DocumentRow, Draft, Generation
 from footnotes.store.remote_keeper import RemoteKeeper
-from footnotes.types import ErrorInfo
 
 
 class Core(ABC):
@@ -27,17 +26,16 @@ class Core(ABC):
     def holder(self, user_id: str) -> int:
         """Return the number under which this thread writes; 0 if it does not write or needs none."""
 
-    @abstractmethod
-    def job_holder(self, user_id: str, label: str) -> str:
-        """Return the holder's name for its jobs."""
+    @contextmanager
+    def changing(self, user_id: str) -> Iterator[Cursor]:
+        """Open a transaction that changes what searches see; a search that notices it starts again.
 
-    @abstractmethod
-    def is_claimed_by_another(self, user_id: str, pk: int) -> bool:
-        """Return whether another live writer holds a document."""
-
-    @abstractmethod
-    def changing(self, user_id: str) -> AbstractContextManager[Cursor]:
-        """Open a transaction that changes what searches see. No generation is published meanwhile."""
+        No generation is published meanwhile.
+        """
+        with self.database.write(user_id) as cursor:
+            cursor.run("share_tenant")
+            yield cursor
+            cursor.run("bump")
 
     @abstractmethod
     def after_change(self, user_id: str, *, removed: bool) -> None:
@@ -54,11 +52,9 @@ class Core(ABC):
     @abstractmethod
     def save_drafts(self, user_id: str, generation: Generation, drafts: Sequence[Draft]) -> None: ...
 
-    @abstractmethod
-    def discard_draft(self, user_id: str, draft: Draft, error: ErrorInfo) -> None: ...
-
-    @abstractmethod
-    def missing_vectors(self, user_id: str, generation: Generation, hashes: Sequence[bytes]) -> list[bytes]: ...
+    def kept_vectors(self, generation: Generation) -> Container[bytes]:
+        """Return the inputs whose vectors this writer keeps until their chunks are written."""
+        return ()
 
     @abstractmethod
     def save_vectors(
@@ -84,10 +80,6 @@ class Core(ABC):
     @abstractmethod
     def finish_copy(self, user_id: str) -> None:
         """Publish the documents copied here."""
-
-    @abstractmethod
-    def own_tenant(self, cursor: Cursor) -> None:
-        """Lock the serving generation against other writers until the transaction ends."""
 
     @abstractmethod
     def hold_generations(self, user_id: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from footnotes.errors import NotFound
@@ -12,7 +13,7 @@ from footnotes.store.core import Core
 from footnotes.store.database import Cursor, Json, Row
 from footnotes.store.facets import facets_of
 from footnotes.store.filters import asks_chunks
-from footnotes.store.naming import source_mark
+from footnotes.store.naming import document_id, source_mark
 from footnotes.store.records import DocumentRow, Draft, Generation
 from footnotes.store.retry import retrying
 from footnotes.store.rows import document_row, packed_error
@@ -20,6 +21,7 @@ from footnotes.types import Chunk, Document, ErrorInfo, Filter, Metadata, NearDu
 
 Key = Literal["hash", "source"]
 """What to find documents by: the hash of their bytes, or one of their sources."""
+_FIRST_LOOK, _LONGEST_LOOK = 0.02, 1.0
 
 
 def find(cursor: Cursor, document_id: str) -> DocumentRow | None:
@@ -77,6 +79,18 @@ def listed(cursor: Cursor, where: Filter | None, limit: int | None, offset: int)
     """Return documents that pass the filter, in the order they were added."""
     query = "documents_by_chunk" if where is not None and asks_chunks(where) else "documents"
     return [document_row(row) for row in cursor.all(query, where, limit=limit, offset=offset)]
+
+
+def free_ids(cursor: Cursor, drafts: Sequence[Draft]) -> list[str]:
+    """Return an unused id for each draft; if content returns after an edit, the attempt number makes its id unique."""
+    attempts = [0] * len(drafts)
+    while True:
+        places = zip(drafts, attempts, strict=True)
+        ids = [document_id(cursor.user_id, draft.collection, draft.file_hash, attempt) for draft, attempt in places]
+        taken = {row["id"] for row in cursor.all("taken_ids", ids=ids)}
+        if not taken:
+            return ids
+        attempts = [attempt + (each in taken) for attempt, each in zip(attempts, ids, strict=True)]
 
 
 def set_failed(cursor: Cursor, pk: int, error: ErrorInfo) -> None:
@@ -148,9 +162,6 @@ def _one(row: Row | None) -> DocumentRow | None:
     return None if row is None else document_row(row)
 
 
-_FIRST_LOOK, _LONGEST_LOOK = 0.02, 1.0
-
-
 class Documents:
     """The documents of every tenant."""
 
@@ -189,10 +200,13 @@ class Documents:
             yield from texts.read_parts(self._core.database, user_id, version)
 
     def chunks(self, user_id: str, document_id: str) -> list[Chunk]:
+        """Return the chunks of a document, each with its own or the document's language."""
         with self._core.database.snapshot(user_id) as cursor:
             row, _ = get_current(cursor, document_id)
             generation = generations.serving(cursor)
-            return [] if generation is None else chunks.of_document(cursor, generation.pk, row.pk)
+            found = [] if generation is None else chunks.of_document(cursor, generation.pk, row.pk)
+        language = row.document.metadata.get("language")
+        return [replace(chunk, language=chunk.metadata.get("language", language)) for chunk in found]
 
     def sources(self, user_id: str, document_id: str) -> list[str]:
         with self._core.database.read(user_id) as cursor:
@@ -207,9 +221,9 @@ class Documents:
         with self._core.database.snapshot(user_id) as cursor:
             found = cursor.one("counts")
             by_status = {row["status"]: row["documents"] for row in cursor.all("counts_by_status")}
-            alike = cursor.value("count_near_duplicates")
+            alike, waiting = cursor.value("count_near_duplicates"), cursor.value("count_waiting")
         assert found is not None
-        return {**dict(found), "by_status": by_status, "near_duplicates": alike}
+        return {**dict(found), "by_status": by_status, "near_duplicates": alike, "waiting": waiting}
 
     @retrying
     def touch(self, user_id: str, row: DocumentRow, *, source: str, metadata: Metadata) -> None:
@@ -227,13 +241,14 @@ class Documents:
         self._core.after_change(user_id, removed=False)
 
     @retrying
-    def delete(self, user_id: str, document_ids: Sequence[str]) -> None:
+    def delete(self, user_id: str, document_ids: Sequence[str], *, collection: str | None = None) -> None:
         """Delete documents, all or none: rows, unused vectors, entries in both indexes, kept files.
 
-        Unfinished jobs skip their sources from now on.
+        Unfinished jobs skip their sources from now on. With `collection`, delete also its name, its prompt, and the
+        records of its sources; all its documents must be among those deleted.
         """
         wanted = list(dict.fromkeys(document_ids))
-        if not wanted:
+        if not wanted and collection is None:
             return
         with self._core.changing(user_id) as cursor:
             rows = locked(cursor, wanted)
@@ -241,23 +256,32 @@ class Documents:
                 raise NotFound(f"there is no document {next(id_ for id_ in wanted if id_ in missing)!r}")
             cursor.run("leave_out", marks=marks(cursor, rows))
             drop(cursor, rows)
+            if collection is not None:
+                generations.drop_collection(cursor, collection)
         self._core.after_change(user_id, removed=True)
 
     def save(self, user_id: str, generation: Generation, drafts: Sequence[Draft]) -> None:
-        """Write drafts in one transaction. Complete ones are published, and replace the previous version."""
-        self._core.save_drafts(user_id, generation, drafts)
+        """Write drafts in one transaction, and empty their buffers. Complete ones are published, and replace the
+        previous version.
 
-    def discard(self, user_id: str, draft: Draft, error: ErrorInfo) -> None:
-        """Discard a draft. A document that was never complete stays listed as failed, with the reason."""
-        self._core.discard_draft(user_id, draft, error)
+        A draft whose document another live writer holds is not written, and gets the reason.
+        """
+        self._core.save_drafts(user_id, generation, drafts)
+        for draft in drafts:
+            draft.parts, draft.chunks = [], []
 
     def is_claimed_by_another(self, user_id: str, pk: int, *, wait: bool = False) -> bool:
         """Return whether another live writer holds a document; with `wait`, return when none does."""
         pause = _FIRST_LOOK
-        while (is_claimed := self._core.is_claimed_by_another(user_id, pk)) and wait:
+        while (is_claimed := self._is_claimed_by_another(user_id, pk)) and wait:
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_LOOK)
         return is_claimed
+
+    def _is_claimed_by_another(self, user_id: str, pk: int) -> bool:
+        holder = self._core.holder(user_id)
+        with self._core.database.read(user_id) as cursor:
+            return cursor.value("is_claimed_by_another", holder=holder, document=pk) is not None
 
 
 def _put_source(cursor: Cursor, row: DocumentRow, source: str) -> None:

@@ -119,7 +119,7 @@ class Generations:
         if (found := self.serving(user_id)) is not None:
             return found
         with self._core.database.write(user_id) as cursor:
-            self._core.own_tenant(cursor)
+            cursor.run("own_tenant")  # other writers wait until this transaction ends
             current = serving(cursor) or make(cursor, recipe, "serving")
         if self._core.remote is not None:
             self._core.remote.note(current)
@@ -169,7 +169,7 @@ class Generations:
     def _switch(self, user_id: str, to: Generation, seq: int, choices: Choices) -> tuple[bool, Generation | None]:
         """Return whether the switch was made, and the previous generation."""
         with self._core.database.write(user_id) as cursor:
-            self._core.own_tenant(cursor)
+            cursor.run("own_tenant")  # other writers wait until this transaction ends
             before = serving(cursor)
             if cursor.all("documents_to_fill", generation=to.pk):
                 return False, before

@@ -28,23 +28,26 @@ class Jobs:
             return [job_from(row) for row in cursor.all("jobs" if files else "runs")]
 
     @retrying
-    def make(self, user_id: str, run: int | None, new: Iterable[NewJob], holder: str) -> list[int]:
-        """Record runs, or the files of a run, before work begins. Return their numbers."""
+    def make(self, user_id: str, run: int | None, new: Iterable[NewJob], label: str) -> list[int]:
+        """Record runs, or the files of a run, before work begins. Return their numbers.
+
+        `label` names the writer for people.
+        """
         packed = [[job.kind, job.source, dict(job.request)] for job in new]
         with self._core.database.write(user_id) as cursor:
             if run is None:
                 cursor.run("prune_jobs", kept=_KEPT)
             if not packed:
                 return []
-            held_by = self._core.job_holder(user_id, holder)
-            # Numbers follow the order of the jobs, but rows may return in any order.
-            return sorted(row["pk"] for row in cursor.all("make_jobs", run=run, jobs=Json(packed), holder=held_by))
+            held_by = self._core.holder(user_id)
+            rows = cursor.all("make_jobs", run=run, jobs=Json(packed), holder=held_by, label=label)
+            return sorted(row["pk"] for row in rows)  # in the order of the jobs
 
     @retrying
-    def take(self, user_id: str, numbers: Iterable[int], holder: str) -> None:
+    def take(self, user_id: str, numbers: Iterable[int], label: str) -> None:
         """Start another attempt."""
         with self._core.database.write(user_id) as cursor:
-            cursor.run("take_jobs", jobs=list(numbers), holder=self._core.job_holder(user_id, holder))
+            cursor.run("take_jobs", jobs=list(numbers), holder=self._core.holder(user_id), label=label)
 
     @retrying
     def update(self, user_id: str, updates: Sequence[JobUpdate], *, release: bool = False) -> None:

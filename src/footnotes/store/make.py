@@ -13,6 +13,9 @@ from footnotes.settings import Settings
 from footnotes.store.protocol import Store
 
 _SCHEMES = {"postgres": "postgresql"}
+_SECRET = re.compile(r"(?<=://)([^/?#@:]*)(:[^/?#@]*)?@")
+_ASIDE = re.compile(r"(?i)([?&;](?:password|sslpassword|passfile)=)[^&;]*")
+_NAMED = re.compile(r"([?&]application_name=)([^&]*)")
 
 
 def open_store(settings: Settings, folder: Path, *, create: bool = True) -> Store:
@@ -61,11 +64,6 @@ def _in_folder(settings: Settings, folder: Path, create: bool) -> Store:
 
 
 # ── database addresses: without passwords for display, and with our application name for connections ──────────
-
-
-_SECRET = re.compile(r"(?<=://)([^/?#@:]*)(:[^/?#@]*)?@")
-_ASIDE = re.compile(r"(?i)([?&;](?:password|sslpassword|passfile)=)[^&;]*")
-_NAMED = re.compile(r"([?&]application_name=)([^&]*)")
 
 
 def redacted(address: str) -> str:

@@ -1,4 +1,4 @@
-"""Names that stores generate: of documents, of tenants' folders, of files at the end of a source."""
+"""Names that stores generate: of documents, of embedded inputs, of tenants' folders, of files in a source."""
 
 from __future__ import annotations
 
@@ -15,6 +15,16 @@ def document_id(user_id: str, collection: str, file_hash: str, attempt: int) -> 
     """Return an id derived from the document's first content; `attempt` makes it unique if content returns."""
     name = "/".join((user_id, collection, file_hash, str(attempt)))
     return "d" + hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def embedding_input(prefix: str, text: str) -> str:
+    """Return the input to embed for a chunk."""
+    return f"{prefix}\n{text}" if prefix else text
+
+
+def input_hash(text: str) -> bytes:
+    """Return the key of an input's vector."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def tenant_folder(user_id: str) -> str:

@@ -15,7 +15,7 @@ from footnotes.errors import NotFound
 from footnotes.store.database import Database
 from footnotes.store.files import Files
 from footnotes.store.naming import tenant_folder
-from footnotes.store.records import Problem, Verification
+from footnotes.store.records import Problem
 
 FOLDER = "files"
 
@@ -108,12 +108,3 @@ class Originals:
         except OSError as error:
             return Problem(f"document {document_id}: its original cannot be read ({error.strerror})", mendable=False)
         return 1 if holds else Problem(f"document {document_id}: its original does not match its hash", mendable=False)
-
-
-def add_originals(found: Verification, originals: Originals, user_id: str, *, repair: bool) -> None:
-    """Add the check of originals to a verification."""
-    for item in originals.check(user_id, repair=repair):
-        if isinstance(item, Problem):
-            found.problems.append(item)
-        else:
-            found.checked["originals"] = found.checked.get("originals", 0) + item

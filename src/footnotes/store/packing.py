@@ -17,6 +17,8 @@ PIECE = 4_000
 
 HALF_BYTES = 2
 """Bytes per dimension of a stored vector."""
+_PLAIN = json.JSONEncoder(ensure_ascii=False)
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def half_vectors(vectors: NDArray[np.float32], dimensions: int) -> NDArray[np.float16]:
@@ -57,10 +59,6 @@ class PieceCutter:
         """Return the last piece, if there is one."""
         rest, self._rest = self._rest, ""
         return [rest] if rest else []
-
-
-_PLAIN = json.JSONEncoder(ensure_ascii=False)
-_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def pack_json(value: dict[str, object] | list[object]) -> str:

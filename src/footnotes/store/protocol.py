@@ -31,6 +31,8 @@ class Store(Protocol):
     kind: str
     address: str
     """Its address without secrets."""
+    stores_terms: bool
+    """Whether terms are saved with chunks: a caller who knows them need not have them found again."""
     folder: Path
     originals: Originals
     documents: Documents
@@ -88,16 +90,6 @@ class Store(Protocol):
         """Publish everything saved; only then are documents ready. `behind` lets another process do it, if it can."""
         ...
 
-    @property
-    def stores_terms(self) -> bool:
-        """Whether terms are saved with chunks: a caller who knows them need not have them found again."""
-        ...
-
-    @property
-    def is_indexing_behind(self) -> bool:
-        """Whether another process still publishes; `publish` without `behind` waits for it."""
-        ...
-
     def grow_graph(
         self, user_id: str, progress: Callable[[int, int], None] | None = None, *, behind: bool = False
     ) -> None:
@@ -111,7 +103,7 @@ class Store(Protocol):
 
     # ── checking and moving
 
-    def verify(self, user_id: str, input_hash: Callable[[str, str], bytes], *, repair: bool = False) -> Verification:
+    def verify(self, user_id: str, *, repair: bool = False) -> Verification:
         """Check all data of a tenant; with `repair`, rebuild what can be rebuilt."""
         ...
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import replace
 
 from footnotes.errors import NotFound
 from footnotes.store.documents import Documents
-from footnotes.types import Block, Chunk
+from footnotes.types import Block
 
 
 def page_start(documents: Documents, user: str, document_id: str, page: int) -> int:
@@ -48,10 +47,3 @@ def find_words(
             if len(found) >= limit:
                 return found
     return found
-
-
-def read_chunks(documents: Documents, user: str, document_id: str) -> list[Chunk]:
-    """Return the chunks of a document, each with its own or the document's language."""
-    language = documents.find(user, document_id).document.metadata.get("language")
-    found = documents.chunks(user, document_id)
-    return [replace(chunk, language=chunk.metadata.get("language", language)) for chunk in found]

@@ -21,6 +21,9 @@ from footnotes.types import (
 if TYPE_CHECKING:
     from footnotes.store.lexemes import JoinedTerms
 
+ChunkSpan: TypeAlias = tuple[int, int, int]
+"""A document's key and a span of its text."""
+
 
 @dataclass(frozen=True, slots=True)
 class DocumentRow:
@@ -82,17 +85,10 @@ class StoreState:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
-    """How many documents wait for vectors, and their chunks."""
-
-    documents: int
-    chunks: int
-
-
-@dataclass(frozen=True, slots=True)
 class PendingChunk:
     """A stored chunk without a vector, and the data to embed it."""
 
+    document: int
     index: int
     input_hash: bytes
     start: int
@@ -123,10 +119,6 @@ class JobUpdate:
     error: ErrorInfo | None = None
     retryable: bool = False
     document_id: str | None = None
-
-
-ChunkSpan: TypeAlias = tuple[int, int, int]
-"""A document's key and a span of its text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,11 +160,12 @@ class Publication:
 class Draft:
     """A document being written. The store empties its buffers whenever it has saved them.
 
-    A draft with `publication` is complete: saving it publishes this version. `replaces` is the document whose next
-    version this is. `handle` belongs to the store, which also sets whether the document `waits` for vectors, and which
-    near-duplicate it found by the sketch. If another writer holds the document, the store writes nothing: `elsewhere`
-    is then the key of the document being made from the same bytes, `refused` the reason why a document's next version
-    cannot be written now.
+    A draft with `publication` is complete: saving it publishes this version. Saving one with an `error` discards what
+    was written of it; a document that was never complete stays listed as failed, with the reason. `replaces` is the
+    document whose next version this is. `handle` belongs to the store, which also sets whether the document `waits` for
+    vectors, and which near-duplicate it found by the sketch. If another writer holds the document, the store writes
+    nothing: `claimed_pk` is then the key of the document being made from the same bytes, `refused` the reason why a
+    document's next version cannot be written now.
     """
 
     collection: str
@@ -193,8 +186,14 @@ class Draft:
     waits: bool = False
     sketch: bytes | None = None
     near_duplicate_of: NearDuplicate | None = None
+    error: ErrorInfo | None = None
     claimed_pk: int | None = None  # the document of another writer who has the same bytes
     refused: ErrorInfo | None = None
+
+    @property
+    def is_claimed(self) -> bool:
+        """Whether another writer holds the document, or one with the same bytes."""
+        return self.claimed_pk is not None or self.refused is not None
 
     def characters(self) -> int:
         """The number of buffered characters."""
@@ -264,6 +263,13 @@ class Verification:
     @property
     def ok(self) -> bool:
         return not self.problems
+
+    def count(self, name: str, result: Problem | int) -> None:
+        """Add a problem, or the number of things that were checked and are sound."""
+        if isinstance(result, Problem):
+            self.problems.append(result)
+        else:
+            self.checked[name] = self.checked.get(name, 0) + result
 
     def add(self, other: Verification) -> None:
         """Add the results of another check."""

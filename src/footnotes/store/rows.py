@@ -9,7 +9,7 @@ from typing import Any
 
 from footnotes.store.database import Json, Row
 from footnotes.store.packing import unpack_headings
-from footnotes.store.records import DocumentRow, Generation, KnownSource, Signature, StoredHit
+from footnotes.store.records import DocumentRow, Draft, Generation, KnownSource, Signature, StoredHit
 from footnotes.text.tokens import count_tokens
 from footnotes.types import Chunk, Document, ErrorInfo, Job
 
@@ -163,3 +163,24 @@ def error_from(packed: str | None) -> ErrorInfo | None:
 
 def packed_error(error: ErrorInfo | None) -> Json:
     return Json(asdict(error) if error else None)
+
+
+def published_values(draft: Draft) -> dict[str, Any]:
+    """Return what a document takes over from a complete draft: it waits for vectors, or else for the indexes."""
+    what = draft.publication
+    assert what is not None
+    return {
+        "source": draft.source,
+        "filename": draft.filename,
+        "file_hash": draft.file_hash,
+        "mime": what.mime,
+        "title": what.title,
+        "status": "embedding" if draft.waits else "indexing",
+        "bytes": draft.size,
+        "characters": what.characters,
+        "pages": what.pages,
+        "chunks": what.chunks,
+        "metadata": what.metadata,
+        "warnings": what.warnings,
+        "ingestion_version": draft.ingestion_version,
+    }

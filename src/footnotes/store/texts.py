@@ -55,6 +55,16 @@ class TextWriter:
             self.piece += 1
 
 
+@dataclass(slots=True)
+class Handle:
+    """A draft's place in the database. `opened` once it has rows, if its dialect tells them apart."""
+
+    pk: int
+    version: int
+    writer: TextWriter
+    opened: bool = False
+
+
 class SpanReader:
     """Reads `canonical_text[start:end]` of a version for spans in order: many pieces per query."""
 

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from footnotes.store.chunks import missing_vectors
 from footnotes.store.core import Core
-from footnotes.store.database import Row
+from footnotes.store.database import Cursor, Row
 from footnotes.store.packing import unpack_headings
-from footnotes.store.records import Generation, PendingChunk, Waiting
+from footnotes.store.records import Generation, PendingChunk
 from footnotes.store.retry import retrying
 from footnotes.store.rows import packed_error, parts_from
 from footnotes.store.texts import SpanReader
@@ -25,48 +26,43 @@ class Vectors:
 
     def missing(self, user_id: str, generation: Generation, hashes: Iterable[bytes]) -> list[bytes]:
         """Return the inputs that the generation's model has not embedded yet, each once, in order."""
-        return self._core.missing_vectors(user_id, generation, list(hashes))
+        kept = self._core.kept_vectors(generation)
+        with self._core.database.read(user_id) as cursor:
+            return [value for value in missing_vectors(cursor, generation.model, hashes) if value not in kept]
 
     def save(self, user_id: str, generation: Generation, hashes: Sequence[bytes], vectors: NDArray[np.float32]) -> None:
         self._core.save_vectors(user_id, generation, hashes, vectors)
 
-    def waiting(self, user_id: str) -> Waiting:
-        """Count the documents that wait for their vectors, and their chunks; some of these may have vectors already."""
+    @retrying
+    def claim(self, user_id: str) -> tuple[list[int], int]:
+        """Claim waiting documents that no other live writer holds, for the caller to embed now.
+
+        Returns their keys in order, and the number of chunks of all waiting documents.
+        """
+        with self._core.database.write(user_id) as cursor:
+            claimed = sorted(row["pk"] for row in cursor.all("claim_waiting", holder=self._core.holder(user_id)))
+            if claimed:
+                self._set_waiting(cursor, user_id, "embedding", None)
+            return claimed, int(cursor.value("waiting_chunks"))
+
+    def inputs(
+        self, user_id: str, generation: Generation, pks: Sequence[int], *, after: tuple[int, int], limit: int
+    ) -> list[PendingChunk]:
+        """Return inputs of documents that lack vectors, by document and chunk, after a chunk of a document."""
+        wanted = {"generation": generation.pk, "model": generation.model, "documents": list(pks), "limit": limit}
         with self._core.database.snapshot(user_id) as cursor:
-            return Waiting(len(cursor.all("waiting_documents")), int(cursor.value("waiting_chunks")))
+            rows = cursor.all("inputs_without_vector", **wanted, first=after[0], after=after[1], last=max(pks))
+            readers = {row["version"]: SpanReader(cursor, row["version"]) for row in rows}
+            return [_input(row, readers[row["version"]]) for row in rows]
 
     @retrying
-    def claim(self, user_id: str) -> list[int]:
-        """Claim waiting documents that no other live writer holds, for the caller to embed now."""
+    def pause(self, user_id: str, error: ErrorInfo) -> None:
+        """Let claimed documents wait for a later attempt, and record why."""
         with self._core.database.write(user_id) as cursor:
-            return sorted(row["pk"] for row in cursor.all("claim_waiting", holder=self._core.holder(user_id)))
+            self._set_waiting(cursor, user_id, "queued", error)
 
-    def inputs(self, user_id: str, generation: Generation, pk: int, *, after: int, limit: int) -> list[PendingChunk]:
-        """Return the inputs of a document that lack vectors, in order, after a given chunk."""
-        wanted = {"generation": generation.pk, "model": generation.model, "document": pk}
-        with self._core.database.snapshot(user_id) as cursor:
-            rows = cursor.all("inputs_without_vector", **wanted, after=after, limit=limit)
-            reader = SpanReader(cursor, rows[0]["version"]) if rows else None
-            return [_input(row, reader) for row in rows]
-
-    def inputs_of_small(
-        self, user_id: str, generation: Generation, pks: Sequence[int], *, most: int
-    ) -> dict[int, list[PendingChunk]]:
-        """Return the inputs that lack vectors for documents of at most `most` chunks; others are left out."""
-        wanted = {"generation": generation.pk, "model": generation.model, "documents": list(pks)}
-        with self._core.database.snapshot(user_id) as cursor:
-            large = {row["pk"] for row in cursor.all("large_documents", documents=list(pks), most=most)}
-            found: dict[int, list[PendingChunk]] = {pk: [] for pk in pks if pk not in large}
-            for row in cursor.all("inputs_of_documents", **wanted, most=most):
-                found[row["document"]].append(_input(row, SpanReader(cursor, row["version"])))
-        return found
-
-    @retrying
-    def set_waiting(self, user_id: str, status: DocumentStatus, error: ErrorInfo | None = None) -> None:
-        """Set the status of waiting documents: whether a writer is embedding them, and if not, why."""
-        holder = self._core.holder(user_id)
-        with self._core.database.write(user_id) as cursor:
-            cursor.run("set_waiting", holder=holder, status=status, error=packed_error(error))
+    def _set_waiting(self, cursor: Cursor, user_id: str, status: DocumentStatus, error: ErrorInfo | None) -> None:
+        cursor.run("set_waiting", holder=self._core.holder(user_id), status=status, error=packed_error(error))
 
     @retrying
     def finish(self, user_id: str, generation: Generation, pks: Sequence[int]) -> None:
@@ -79,12 +75,12 @@ class Vectors:
         self._core.publish(user_id, generation)
 
 
-def _input(row: Row, reader: SpanReader | None) -> PendingChunk:
-    assert reader is not None
+def _input(row: Row, reader: SpanReader) -> PendingChunk:
     start, end, text = row["start_offset"], row["end_offset"], row["content"]
     if text is not None and len(text) != end - start:
         text = None
     return PendingChunk(
+        document=row["document"],
         index=row["chunk_index"],
         input_hash=row["input_hash"],
         start=start,

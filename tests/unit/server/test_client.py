@@ -12,9 +12,12 @@ import pytest
 import footnotes
 from footnotes import library as facade
 from footnotes.aio import AsyncLibrary
+from footnotes.answer.asking import AskRequest
 from footnotes.client import Client
 from footnotes.errors import FilterError, NotFound, ProviderUnavailable, Unauthorized
+from footnotes.ingest.reindexing import ReindexRequest
 from footnotes.library import Library
+from footnotes.retrieve.searcher import SearchRequest
 from footnotes.settings import Settings
 from footnotes.types import AllOf, Condition, Not
 from libraries import HANDBOOK, TRAVEL, quick_library
@@ -32,6 +35,8 @@ UNSENT = {"add": ADDING, "adding": ADDING, "add_text": {"keep_original"},
           "search": {"candidates"}, "delete": {"compact", "scrub"},
           "reindex": {"documents", "from_files", "gate", "on_progress"}}  # fmt: skip
 """Options that no route takes, by method."""
+OPTIONS = {**vars(facade), **{kind.__name__: kind for kind in (AskRequest, ReindexRequest, SearchRequest)}}
+"""Where the names of classes of options are known."""
 
 
 def public(kind: type) -> set[str]:
@@ -50,8 +55,7 @@ def options(kind: type, name: str) -> set[str]:
         if (packed := re.match(r"Unpack\[(\w+)\]", str(one.annotation))) is None:
             found.add(one.name)
         else:
-            chosen = getattr(facade, packed[1])
-            found |= set(chosen.__annotations__)
+            found |= set(OPTIONS[packed[1]].__annotations__)
     return found
 
 

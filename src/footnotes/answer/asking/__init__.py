@@ -11,12 +11,12 @@ from footnotes.answer import Answerer
 from footnotes.answer.answerer import EXTRACTIVE
 from footnotes.answer.asking.ground import Ground
 from footnotes.answer.asking.memory import AnswerCache, is_cacheable, memory_key, replay
-from footnotes.answer.asking.options import AskChoices, AskOptions, as_turns, change_settings
+from footnotes.answer.asking.options import AskChoices, AskOptions, AskRequest, as_turns, change_settings
 from footnotes.answer.asking.run import Run
 from footnotes.settings import Settings
 from footnotes.types import Answer, AnswerSource, Citation, Event, Hit
 
-__all__ = ["AskChoices", "AskOptions", "Asking", "Ground", "as_turns", "change_settings"]
+__all__ = ["AskChoices", "AskOptions", "AskRequest", "Asking", "Ground", "as_turns", "change_settings"]
 
 CHOICES = frozenset(field.name for field in fields(AskOptions)) - {"settings"}
 """The options of a question; anything else passed with it is a setting."""

@@ -12,7 +12,6 @@ from footnotes.retrieve.searcher import SearchChoices, Searcher
 from footnotes.retrieve.where import Where, as_filter, in_collection
 from footnotes.store import Store
 from footnotes.store.legs import ran as gave_results
-from footnotes.store.reading import read_chunks
 from footnotes.types import Chunk, Document, SearchResult
 
 
@@ -32,7 +31,7 @@ class Ground:
         return self._store.documents.all(self._user, where=in_collection(as_filter(where), collection))
 
     def chunks(self, document_id: str) -> list[Chunk]:
-        return read_chunks(self._store.documents, self._user, document_id)
+        return self._store.documents.chunks(self._user, document_id)
 
     def checksum(self, document_id: str) -> str:
         """Return the checksum of a document's file; empty if it was deleted meanwhile."""

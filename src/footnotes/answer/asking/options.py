@@ -31,16 +31,14 @@ History = Sequence[Turn | tuple[str, str]]
 """The turns before a question, oldest first: as `Turn`s, or as pairs of speaker and text."""
 
 
-class AskChoices(TypedDict, total=False):
-    """The options of a question, and the settings it changes."""
+class AskRequest(TypedDict, total=False):
+    """The options of a question, here or to a server, and the settings it changes."""
 
     where: Where | None
     collection: str | None
     mode: str | None
     passages: int | None
     history: History
-    instructions: str
-    """Tell a model how to answer. Whatever they say, every sentence still needs a passage."""
     deep: bool
     """Search more than once."""
     model: str
@@ -61,6 +59,13 @@ class AskChoices(TypedDict, total=False):
     agent_steps: int
     agent_tokens: int
     agent_seconds: float
+
+
+class AskChoices(AskRequest, total=False):
+    """The options of a question here."""
+
+    instructions: str
+    """Tell a model how to answer. Whatever they say, every sentence still needs a passage."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

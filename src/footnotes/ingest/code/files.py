@@ -16,6 +16,8 @@ from footnotes.ingest.names import as_text
 from footnotes.ingest.walk import Skipped, walk
 
 _LINK, _SUBMODULE = "120000", "160000"
+_MOST = 200
+_MOST_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +87,6 @@ def _classify(path: Path, name: str) -> SourceFile | Skipped:
 
 
 # ── reads the entry points of a project's manifest: commands it installs, scripts it runs ─────────────────────
-
-
-_MOST = 200
-_MOST_BYTES = 1_000_000
 
 
 def manifest_entry_points(path: Path) -> list[str]:

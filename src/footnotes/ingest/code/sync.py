@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -24,7 +24,6 @@ from footnotes.ingest.sync import FolderSync
 from footnotes.ingest.walk import Skipped
 from footnotes.ingest.work import NewSource
 from footnotes.parse.types_by_name import PLAIN
-from footnotes.store import Store
 from footnotes.store.records import Origin, Signature
 from footnotes.types import Added, Followed, JsonValue, Metadata
 
@@ -37,21 +36,9 @@ _VERSION = 1
 class RepositorySync(FolderSync):
     """One pass over the source of one repository, or of a folder in it."""
 
-    def __init__(
-        self,
-        store: Store,
-        user_id: str,
-        ingestor: Ingestor,
-        target: IngestTarget,
-        folder: Path,
-        *,
-        layers: Mapping[str, str],
-        untracked: bool,
-        max_file_bytes: int,
-    ) -> None:
-        super().__init__(store, user_id, ingestor, target, folder, max_file_bytes=max_file_bytes)
-        self._store, self._user = store, user_id
-        self._layers, self._untracked = layers, untracked
+    def __init__(self, ingestor: Ingestor, target: IngestTarget, folder: Path, *, untracked: bool) -> None:
+        super().__init__(ingestor, target, folder)
+        self._layers, self._untracked = ingestor.settings.layers, untracked
         self._git = Git.open(self.root)
         self._name = self._git.name() if self._git else self.root.name
         self._files: dict[str, SourceFile] = {}
@@ -198,8 +185,7 @@ class RepositorySync(FolderSync):
                 self._touch(known.source)
 
     def _touch(self, source: str) -> None:
-        row = self._store.documents.find_by(self._user, self._target.collection, "source", [source]).get(source)
-        if row is not None:
+        if (row := self._document(source)) is not None:
             self._store.documents.touch(self._user, row, source=source, metadata=self._metadata(self._files[source]))
 
     def _record(self, commit: str | None) -> None:

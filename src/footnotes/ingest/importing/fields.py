@@ -33,6 +33,12 @@ _LINES = ("loc.lines.from", "start_line", "line_start", "line")
 _PAGES_FROM_ONE = ("page_number", "pageNumber", "page_no", "loc.pageNumber")
 _HEADER = re.compile(r"(?:Header|header|h|H)[ _]?([1-6])")
 _HEADING_LISTS = ("headings", "dl_meta.headings", "header_path", "section", "heading", "section_title")
+TEXT_FIELDS = (
+    "page_content", "pageContent", "text", "content", "document", "body", "chunk", "chunk_text", "passage",
+)  # fmt: skip
+_NODE = "_node_content"
+_NODE_PLACES = ("start_char_idx", "end_char_idx")
+_CANNOT_BE_KEPT = re.compile("[\x00\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,14 +152,6 @@ def _whole(number: float | None) -> int | None:
 #
 # LangChain writes `page_content` (in JavaScript `pageContent`) and `metadata`; LlamaIndex writes the whole node as
 # JSON in `_node_content`; others write plain fields.
-
-
-TEXT_FIELDS = (
-    "page_content", "pageContent", "text", "content", "document", "body", "chunk", "chunk_text", "passage",
-)  # fmt: skip
-_NODE = "_node_content"
-_NODE_PLACES = ("start_char_idx", "end_char_idx")
-_CANNOT_BE_KEPT = re.compile("[\x00\ud800-\udfff]")
 
 
 def text_and_metadata(found: SourceRecord, text_field: str = "") -> tuple[str | None, dict[str, object]]:

@@ -6,21 +6,15 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from footnotes.embed import Embedder, Matrix
-from footnotes.errors import (
-    FootnotesError,
-    Interrupted,
-    StoreError,
-    StoreLocked,
-)
+from footnotes.embed import Matrix
+from footnotes.errors import StoreLocked
 from footnotes.ingest.context import IngestContext
-from footnotes.ingest.embedding import check_embedder, open_generation
+from footnotes.ingest.embedding import Embedding, check_embedder
 from footnotes.ingest.importing.addresses import build_reader
 from footnotes.ingest.importing.fields import MOST_PAGES, filename_of, headings_of, title_of
 from footnotes.ingest.importing.reading import (
@@ -37,17 +31,19 @@ from footnotes.ingest.importing.records import ImportChoices, ImportOptions, Imp
 from footnotes.ingest.importing.spool import Spool, SpooledDocument, SpooledRecord
 from footnotes.ingest.transfer import IMPORTED
 from footnotes.ingest.waiting import WaitingDocuments
-from footnotes.ingest.work import OnProgress, Progress, chunk_id, input_hash, quiet
-from footnotes.store import Store
+from footnotes.ingest.work import Progress, chunk_id
+from footnotes.store.naming import input_hash
 from footnotes.store.records import ChunkDraft, DocumentRow, Draft, Generation, Publication
 from footnotes.text.script import stated_language
 from footnotes.text.sketch import Sketcher
 from footnotes.types import Block, JsonValue, Part
 
 BATCH_CHUNKS, BATCH_CHARACTERS = 1_000, 3_000_000
-_STOPPED = Interrupted(
-    "the import was stopped before its vectors were made", remedy="Run `footnotes resume` to continue."
-)
+CHUNKER = "records-1"
+"""Part of every chunk's id: it changes if the same records would become other chunks."""
+BETWEEN = "\n\n"
+PART_CHARACTERS = 64_000
+"""A part ends with the record that reaches this size. A later reindex never builds a chunk across parts."""
 
 
 def import_collection(context: IngestContext, source: str, choices: ImportChoices) -> ImportResult:
@@ -60,25 +56,23 @@ def import_collection(context: IngestContext, source: str, choices: ImportChoice
         group_by=choices.get("group_by", ""),
         model=choices.get("model", ""),
     )
-    embedder = context.embedders.get()
-    reader = build_reader(source, options, context.settings, dimensions=embedder.dimensions)
+    embedding = context.embedding(on_progress)
+    reader = build_reader(source, options, context.settings, dimensions=embedding.embedder.dimensions)
     with context.writing("importing a collection"):
-        done = _import_records(context, reader, options, embedder, on_progress or quiet)
+        done = _import_records(embedding, reader, options)
     context.finish_graph(on_progress)
     return done
 
 
-def _import_records(
-    context: IngestContext, reader: Reader, options: ImportOptions, embedder: Embedder, on_progress: OnProgress
-) -> ImportResult:
+def _import_records(embedding: Embedding, reader: Reader, options: ImportOptions) -> ImportResult:
     """Import the records of a reader. All of them are read before the first document is stored."""
-    store, user_id, embed_batch = context.store, context.user, context.settings.embed_batch
+    store, user_id = embedding.store, embedding.user
     if (serving := store.generations.serving(user_id)) is not None:
-        check_embedder(serving, embedder)
+        check_embedder(serving, embedding.embedder)
     with reader, Spool(store.incoming(user_id)) as spool:
-        reading = Reading(reader, options, spool, on_progress)
+        reading = Reading(reader, options, spool, embedding.on_progress)
         reading.run()
-        work = Importer(store, user_id, spool, options, reader.origin, embedder, embed_batch, on_progress)
+        work = Importer(embedding, spool, options, reader.origin)
         work.run()
     return ImportResult(
         source=reader.origin,
@@ -114,25 +108,12 @@ class _Batch:
 class Importer:
     """Stores the documents of a spool. Documents that the library already has are unchanged."""
 
-    def __init__(
-        self,
-        store: Store,
-        user_id: str,
-        spool: Spool,
-        options: ImportOptions,
-        origin: str,
-        embedder: Embedder,
-        embed_batch: int,
-        on_progress: OnProgress,
-    ) -> None:
-        self._store = store
-        self._user_id = user_id
+    def __init__(self, embedding: Embedding, spool: Spool, options: ImportOptions, origin: str) -> None:
+        self._embedding = embedding
+        self._store, self._user_id, self._embedder = embedding.store, embedding.user, embedding.embedder
         self._spool = spool
         self._options = options
         self._origin = origin
-        self._embedder = embedder
-        self._embed_batch = embed_batch
-        self._on_progress = on_progress
         self._batch = _Batch()
         self._sampled: set[bytes] = set()
         self._verdict = Verdict(False)
@@ -141,15 +122,16 @@ class Importer:
         self.reasons: Counter[str] = Counter()
 
     def run(self) -> None:
-        generation = open_generation(self._store, self._user_id, self._embedder)
+        generation = self._embedding.open_generation()
         total = self._mark_known()
         if total:
             self._judge(generation)
         for number, document in enumerate(self._spool.documents(new_only=True)):
-            self._on_progress(Progress("indexing", number, total))
+            self._embedding.on_progress(Progress("indexing", number, total))
             self._import_document(generation, document)
         self._flush(generation)
-        self._embed(generation)
+        for _ in WaitingDocuments(self._embedding, generation).embed():  # also those left by earlier work
+            pass
 
     def _mark_known(self) -> int:
         """Mark documents that are in the library or occur twice; return the number of new ones."""
@@ -172,7 +154,8 @@ class Importer:
         return documents.find_by(self._user_id, self._options.collection, "hash", [key]).get(key)
 
     def _judge(self, generation: Generation) -> None:
-        self._verdict = judge_vectors(self._spool, self._embedder, model=self._options.model, batch=self._embed_batch)
+        batch = self._embedding.batch
+        self._verdict = judge_vectors(self._spool, self._embedder, model=self._options.model, batch=batch)
         if self._verdict.note:
             self.notes.append(self._verdict.note)
         if self._verdict.sampled is not None:  # these vectors exist already
@@ -304,33 +287,8 @@ class Importer:
             self.added += 1
             self.chunks += draft.publication.chunks
 
-    def _embed(self, generation: Generation) -> None:
-        """Embed chunks without a usable vector, also those left by earlier work."""
-        waiting = WaitingDocuments(
-            self._store, generation, embedder=self._embedder, batch=self._embed_batch, on_progress=self._on_progress
-        )
-        try:
-            for _ in waiting.embed():
-                pass
-        except StoreError:
-            raise
-        except FootnotesError as error:
-            self._store.vectors.set_waiting(self._user_id, "queued", error.info())
-            raise
-        except BaseException:
-            with suppress(StoreError):
-                self._store.vectors.set_waiting(self._user_id, "queued", _STOPPED.info())
-            raise
-
 
 # ── turns records into documents: their texts are joined by a blank line, and each record is exactly one chunk
-
-
-CHUNKER = "records-1"
-"""Part of every chunk's id: it changes if the same records would become other chunks."""
-BETWEEN = "\n\n"
-PART_CHARACTERS = 64_000
-"""A part ends with the record that reaches this size. A later reindex never builds a chunk across parts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,14 @@ from footnotes.ingest.names import as_text, lasting
 
 _VECTORS = ("embedding", "vector", "embeddings", "values")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BLOCK = 1 << 20
+LONGEST = 1 << 28
+"""The most characters of a record."""
+SHAPES = "Pass a JSON array or JSON Lines of objects such as {pageContent, metadata}; see docs/import.md."
+_AT_THE_END = 32
+"""A value that the window cuts off fails this close to the end, unless it is a string."""
+_SPACE = re.compile(r"[ \t\r\n]*")
+_NOT_UNICODE = re.compile(r"[\udc80-\udcff]")
 
 
 class JsonReader:
@@ -95,16 +103,6 @@ def _unwrap(value: Mapping[str, object]) -> Mapping[str, Any]:
 #
 # `ijson` stores a path for every level: a few bytes of only brackets use up all memory. Here a window slides over the
 # file, and the decoder of the standard library reads one value at its beginning.
-
-
-BLOCK = 1 << 20
-LONGEST = 1 << 28
-"""The most characters of a record."""
-SHAPES = "Pass a JSON array or JSON Lines of objects such as {pageContent, metadata}; see docs/import.md."
-_AT_THE_END = 32
-"""A value that the window cuts off fails this close to the end, unless it is a string."""
-_SPACE = re.compile(r"[ \t\r\n]*")
-_NOT_UNICODE = re.compile(r"[\udc80-\udcff]")
 
 
 def format_error(place: str, reason: object) -> ImportFormatError:

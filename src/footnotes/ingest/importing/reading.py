@@ -25,6 +25,17 @@ from footnotes.types import Metadata
 REPORTED_EVERY = 100
 _FIELDS_NAMED = 20
 _TOO_MUCH = f"the metadata has more than {MAX_METADATA:,} characters"
+SAMPLE = 32
+LEAST_COSINE = 0.99
+"""The same weights in half precision or with int8 weights stay above it (0.9995 measured); other models do not."""
+UNUSABLE = "they hold NaN or infinity, or nothing but zeros"
+OTHER_SIZE = "they have other dimensions than the rest"
+TOO_LONG = "their texts are longer than the model's input, so the vectors represent only the beginning"
+_FLOAT = np.dtype("<f4")
+_SAME_MODEL = {  # as its makers call it, and as our settings do
+    "all-minilm-l6-v2": "minilm-l6",
+    "bge-small-en-v1.5": "bge-small",
+}
 
 
 class Reading:
@@ -117,19 +128,6 @@ def _list_names(fields: dict[str, None]) -> str:
 #
 # A sample of the texts is embedded again and compared. With another model name the vectors are rebuilt; with the same
 # name they are still checked.
-
-
-SAMPLE = 32
-LEAST_COSINE = 0.99
-"""The same weights in half precision or with int8 weights stay above it (0.9995 measured); other models do not."""
-UNUSABLE = "they hold NaN or infinity, or nothing but zeros"
-OTHER_SIZE = "they have other dimensions than the rest"
-TOO_LONG = "their texts are longer than the model's input, so the vectors represent only the beginning"
-_FLOAT = np.dtype("<f4")
-_SAME_MODEL = {  # as its makers call it, and as our settings do
-    "all-minilm-l6-v2": "minilm-l6",
-    "bge-small-en-v1.5": "bge-small",
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,9 +78,8 @@ class Address:
             raise OptionError(f"the option {name} of {self.text} must be a whole number")
         return int(value)
 
-    def flag(self, name: str, default: bool = False) -> bool:
-        value = self.options.get(name)
-        return default if value is None else value.lower() in ("1", "true", "yes", "on", "")
+    def flag(self, name: str) -> bool:
+        return self.options.get(name, "no").lower() in ("1", "true", "yes", "on", "")
 
     def secret(self, name: str) -> str:
         """Find the secret that an option refers to; empty without the option."""

@@ -33,14 +33,13 @@ def thread_of(message: Message) -> str:
     return ""
 
 
-def message_metadata(message: Message, folder: str = "") -> Metadata:
-    """Return the metadata of a message: its id, its thread and its folder."""
+def message_metadata(message: Message) -> Metadata:
+    """Return the metadata of a message: its id and its thread."""
     found: dict[str, JsonValue] = {}
     for name, value in (
         ("message_id", message_id(message)),
         ("thread", thread_of(message)),
         ("thread_subject", _REPLY.sub("", header(message, "Subject"))),
-        ("folder", folder),
     ):
         if value:
             found[name] = value

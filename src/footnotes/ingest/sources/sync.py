@@ -20,7 +20,6 @@ from footnotes.ingest.sync import SyncPass
 from footnotes.ingest.walk import Skipped
 from footnotes.ingest.web import own_folder
 from footnotes.ingest.work import NewSource, OnProgress, Progress, hash_file, quiet
-from footnotes.store import Store
 from footnotes.store.naming import INSIDE
 from footnotes.store.records import KnownSource, Origin, Signature
 from footnotes.types import Added, ErrorInfo, Followed
@@ -48,21 +47,16 @@ class SourceSync(SyncPass):
 
     def __init__(
         self,
-        store: Store,
-        user_id: str,
         ingestor: Ingestor,
         target: IngestTarget,
         opened: tuple[Source, Address],
         *,
-        max_file_bytes: int,
         writing: Writing,
         on_progress: OnProgress | None = None,
     ) -> None:
         self._source, self._address = opened
-        name = self._source.name
-        super().__init__(store, user_id, ingestor, target, name, max_file_bytes=max_file_bytes)
+        super().__init__(ingestor, target, self._source.name)
         self._prefix = as_text(self._source.root).rstrip("/") + "/"
-        self._store, self._user = store, user_id
         self._writing = writing
         self._on_progress = on_progress or quiet
         self._entries: dict[str, Entry] = {}
@@ -237,7 +231,7 @@ class SourceSync(SyncPass):
         if not vacated or len(read.files) != 1:
             return None
         try:
-            content, _ = hash_file(read.files[0].path, self._max_file_bytes)
+            content, _ = hash_file(read.files[0].path, self._ingestor.settings.max_file_bytes)
         except DocumentError:
             return None
         return vacated.pop(content, None)
@@ -257,7 +251,7 @@ class SourceSync(SyncPass):
 
     def _touch(self, source: str) -> None:
         """Update the metadata of a moved entry: it may name its path."""
-        row = self._store.documents.find_by(self._user, self._target.collection, "source", [source]).get(source)
+        row = self._document(source)
         if row is not None and (metadata := self._entries[source].metadata):
             self._store.documents.touch(self._user, row, source=source, metadata=check_metadata(metadata))
 

@@ -17,6 +17,15 @@ Describe = Callable[[int, tuple[str, ...], int, str], Metadata]
 _LONGEST_SLUG = 200
 _ANCHOR = re.compile(r"\s*\{\s*[#.:][^{}]*\}\s*\Z")
 _NO_WORD = re.compile(r"[\W_]+")
+_CHAIN = re.compile(r"@?[A-Za-z_$][\w$-]*(?:(?:\.|::|#|/|\\)[A-Za-z_$][\w$-]*)*")
+_NAME = re.compile(r"[A-Za-z_$][\w$]*")
+_PLAIN = re.compile(r"[A-Z]?[a-z]+\Z")
+"""Names that are also ordinary words: they count only in code."""
+_CODE = re.compile(r"^(`{3,}|~{3,})[^\n]*\n(?P<fenced>.*?)(?:^\1|\Z)|`(?P<inline>[^`\n]+)`", re.MULTILINE | re.DOTALL)
+_ENGLISH = frozenset(function_words("en"))
+"""Never names, even in code: `for`, `from`, `with`."""
+_CALLED = re.compile(r"\b([A-Za-z_$][\w$]*)\(")
+_INDENTED = re.compile(r"^(?: {4}|\t)[^\n]+", re.MULTILINE)
 
 
 def build_describer(mime: str, metadata: Metadata, title: str) -> Describe | None:
@@ -71,17 +80,6 @@ def _texts(values: Mapping[str, JsonValue], key: str) -> list[str]:
 
 
 # ── finds names of an analysis in a text, as words ────────────────────────────────────────────────────────────
-
-
-_CHAIN = re.compile(r"@?[A-Za-z_$][\w$-]*(?:(?:\.|::|#|/|\\)[A-Za-z_$][\w$-]*)*")
-_NAME = re.compile(r"[A-Za-z_$][\w$]*")
-_PLAIN = re.compile(r"[A-Z]?[a-z]+\Z")
-"""Names that are also ordinary words: they count only in code."""
-_CODE = re.compile(r"^(`{3,}|~{3,})[^\n]*\n(?P<fenced>.*?)(?:^\1|\Z)|`(?P<inline>[^`\n]+)`", re.MULTILINE | re.DOTALL)
-_ENGLISH = frozenset(function_words("en"))
-"""Never names, even in code: `for`, `from`, `with`."""
-_CALLED = re.compile(r"\b([A-Za-z_$][\w$]*)\(")
-_INDENTED = re.compile(r"^(?: {4}|\t)[^\n]+", re.MULTILINE)
 
 
 def find_names(text: str, names: Collection[str]) -> list[str]:

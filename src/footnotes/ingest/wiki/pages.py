@@ -22,7 +22,6 @@ from footnotes.ingest.work import NewSource
 from footnotes.parse.catalog import types_by_suffix
 from footnotes.parse.markdown import front_matter, plain_title, title_of
 from footnotes.parse.types_by_name import MARKDOWN, WIKI
-from footnotes.store import Store
 from footnotes.types import JsonValue, Metadata
 
 MOST_SYMBOLS, MOST_IMPORTS, MOST_ENTRY_POINTS = 400, 200, 200
@@ -39,6 +38,7 @@ _KINDS = (
     ("changelog", "changelog changes release-notes releases history news"),
 )  # fmt: skip
 _KIND_OF = {word: kind for kind, words in _KINDS for word in words.split()}
+_LONGEST = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,27 +158,12 @@ def _find_files(text: str, files: frozenset[str]) -> Iterable[str]:
 # ── updates a collection from a folder of pages that describe a repository ────────────────────────────────────
 
 
-_LONGEST = 4_000_000
-
-
 class WikiSync(FolderSync):
     """One pass over one folder of pages. A page is chunked again also if only its metadata has changed."""
 
-    def __init__(
-        self,
-        store: Store,
-        user_id: str,
-        ingestor: Ingestor,
-        target: IngestTarget,
-        folder: Path,
-        *,
-        vocabulary: Vocabulary,
-        layers: Mapping[str, str],
-        max_file_bytes: int,
-    ) -> None:
-        super().__init__(store, user_id, ingestor, target, folder, max_file_bytes=max_file_bytes)
-        self._store, self._user = store, user_id
-        self._vocabulary, self._layers = vocabulary, layers
+    def __init__(self, ingestor: Ingestor, target: IngestTarget, folder: Path, vocabulary: Vocabulary) -> None:
+        super().__init__(ingestor, target, folder)
+        self._vocabulary, self._layers = vocabulary, ingestor.settings.layers
         self._metadata_by_source: dict[str, Metadata] = {}
 
     def _look(self) -> None:
@@ -204,7 +189,7 @@ class WikiSync(FolderSync):
         return plan
 
     def _is_described(self, source: str) -> bool:
-        row = self._store.documents.find_by(self._user, self._target.collection, "source", [source]).get(source)
+        row = self._document(source)
         if row is None or source not in self._seen:
             return True
         metadata = self._metadata(source)

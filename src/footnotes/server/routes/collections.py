@@ -14,14 +14,12 @@ from footnotes.server.strict import StrictRoute
 
 router = APIRouter(prefix="/v1/collections", tags=["collections"], route_class=StrictRoute)
 Name = Annotated[str, Path(min_length=1, max_length=200)]
+_CHANGE = "Choose the chunker and system prompt of a collection"
 
 
 @router.get("", summary="List collections", responses=errors())
 def collections(library: ReadLibrary) -> r.Collections:
     return r.Collections([r.Collection(**row) for row in library.collections()])
-
-
-_CHANGE = "Choose the chunker and system prompt of a collection"
 
 
 @router.put("/{name}", summary=_CHANGE, responses=errors(404, 507, body=True))

@@ -22,7 +22,7 @@ from footnotes.server.running_answers import RunningAnswer, TurnKey, restore_pas
 from footnotes.server.state import Reader, ReadLibrary, ServerState, State
 from footnotes.server.streams import open_event_stream, stream_events
 from footnotes.server.strict import StrictRoute
-from footnotes.store.conversations import NewTurn, TurnEnd
+from footnotes.store.conversations import NewTurn, TurnUpdate
 from footnotes.types import Conversation, ErrorInfo, KeptTurn
 
 router = APIRouter(prefix="/v1/conversations", tags=["conversations"], route_class=StrictRoute)
@@ -33,6 +33,7 @@ MOST_HISTORY = 12
 _STREAMED = events(examples.ANSWER_EVENTS) | errors(404, 507, *MODEL_ERRORS, body=True)
 _FOLLOW_UP = "Ask a follow-up question"
 _ANSWER_DESCRIPTION = "The turn when it is answered; with `Accept: text/event-stream` its events as they happen"
+_EVENTS = events(examples.ANSWER_EVENTS) | errors(404)
 
 
 @router.get("", summary="List conversations", responses=errors())
@@ -103,9 +104,6 @@ def turn(conversation: Id, number: Number, library: ReadLibrary, state: State, c
     return restore_passages(_end_if_dead(found, conversation, library, state, caller), library)
 
 
-_EVENTS = events(examples.ANSWER_EVENTS) | errors(404)
-
-
 @router.get(
     "/{conversation}/turns/{number}/events",
     summary="Follow an answer",
@@ -130,7 +128,8 @@ async def stop(conversation: Id, number: Number, library: ReadLibrary, state: St
     await state.pools.short.run(_check_may_change, state, caller, library, conversation)
     kept = library.conversations
     if not await state.running_answers.stop((caller.tenant, conversation, number)):
-        await state.pools.short.run(kept.stop, caller.tenant, conversation, number)
+        turn_key = (conversation, number)
+        await state.pools.short.run(kept.update, caller.tenant, turn_key, TurnUpdate("stopped"), holder=None)
     (turn,) = await state.pools.short.run(kept.turns, caller.tenant, conversation, number)
     return turn
 
@@ -230,8 +229,8 @@ def _end_if_dead(turn: KeptTurn, conversation: str, library: Library, state: Ser
     if not state.running_answers.is_dead(key, turn, is_alone=not state.settings.store) or state.settings.read_only:
         return turn
     gone = ServerBusy("the server stopped before the answer was complete", remedy="Ask again.")
-    end = TurnEnd("failed", turn.text, None, ErrorInfo(gone.code, gone.message, gone.remedy))
-    library.conversations.end(caller.tenant, (conversation, turn.number), turn.holder, end)
+    end = TurnUpdate("failed", error=ErrorInfo(gone.code, gone.message, gone.remedy))
+    library.conversations.update(caller.tenant, (conversation, turn.number), end, holder=turn.holder)
     (ended,) = library.conversations.turns(caller.tenant, conversation, turn.number)
     return ended
 

@@ -62,6 +62,13 @@ _UPLOAD_BODY = {
         "message/rfc822": {"schema": {"type": "string", "format": "binary"}, "example": "Subject: Hello\n\nHello."},
     },
 }
+Outcome = tuple[str, ServerJob | FootnotesError]
+_BLOCKS = "The blocks of a document: headings, paragraphs, lists, tables, code"
+_PAGE = "/{document_id}/pages/{page}"
+_WASH = (255, 214, 90)  # the colour behind the words
+_LINE = (168, 118, 0)  # the colour of the border
+_BORDER = 2
+_HEADER = 8 + 25  # the signature and the IHDR chunk
 
 
 @router.post(
@@ -93,9 +100,6 @@ class UploadForm(Body):
     collection: Name | None = None
     metadata: Metadata | None = None
     source: Annotated[str, Field(max_length=2000)] | None = None
-
-
-Outcome = tuple[str, ServerJob | FootnotesError]
 
 
 async def accept_all(request: Request, state: State, tenant: str) -> list[ServerJob]:
@@ -265,9 +269,6 @@ def chunks(
     return r.Chunks(found[offset : offset + limit], len(found), offset + limit if more else None)
 
 
-_BLOCKS = "The blocks of a document: headings, paragraphs, lists, tables, code"
-
-
 @router.get("/{document_id}/blocks", summary=_BLOCKS, responses=errors(404))
 def blocks(
     document_id: str,
@@ -303,9 +304,6 @@ def find(document_id: str, library: ReadLibrary, q: Annotated[str, Query(max_len
     """Ignores case and line breaks; returns at most 500 places."""
     library.document(document_id)
     return r.Places([r.Place(*place) for place in library.find(document_id, q)])
-
-
-_PAGE = "/{document_id}/pages/{page}"
 
 
 @router.get(f"{_PAGE}/words", summary="The words of a page with their positions", responses=errors(404))
@@ -352,12 +350,6 @@ async def page_boxes(
 
 
 # ── renders a page of a stored PDF as an image, with the quoted sentence boxed ────────────────────────────────
-
-
-_WASH = (255, 214, 90)  # the colour behind the words
-_LINE = (168, 118, 0)  # the colour of the border
-_BORDER = 2
-_HEADER = 8 + 25  # the signature and the IHDR chunk
 
 
 def draw_highlights(

@@ -47,6 +47,9 @@ _HEAD = (
     '</w:footnote><w:footnote w:type="continuationSeparator" w:id="0"><w:p><w:r><w:continuationSeparator/></w:r></w:p>'
     "</w:footnote></w:footnotes>"
 )
+router = APIRouter(prefix="/v1/conversations", tags=["conversations"], route_class=StrictRoute)
+_SANDBOX = {"Content-Security-Policy": "sandbox; default-src 'none'", "X-Content-Type-Options": "nosniff"}
+_LONGEST_NAME = 80
 
 
 def to_word(title: str, turns: Iterable[KeptTurn]) -> bytes:
@@ -173,11 +176,6 @@ def _add_notes(document: Any, notes: Sequence[Note]) -> None:
 def _clean(text: str) -> str:
     """Remove characters that XML cannot hold."""
     return _CONTROL.sub("", text)
-
-
-router = APIRouter(prefix="/v1/conversations", tags=["conversations"], route_class=StrictRoute)
-_SANDBOX = {"Content-Security-Policy": "sandbox; default-src 'none'", "X-Content-Type-Options": "nosniff"}
-_LONGEST_NAME = 80
 
 
 @router.get(

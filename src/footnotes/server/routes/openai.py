@@ -35,6 +35,7 @@ MODEL = "footnotes"
 """The model that answers from all documents; `footnotes:NAME` answers from one collection."""
 MOST_INPUTS = 2_048
 LONGEST_INSTRUCTIONS = 20_000
+Input = Annotated[str, Field(min_length=1)]
 
 
 class Lenient(BaseModel):
@@ -198,9 +199,6 @@ def model(name: str, library: ReadLibrary) -> r.Model:
 def _check_model(name: str, library: Library) -> None:
     if name not in _names(library):
         raise NotFound(f"there is no model {name[:60]!r}", remedy="GET /v1/models lists them.")
-
-
-Input = Annotated[str, Field(min_length=1)]
 
 
 class EmbeddingBody(Lenient):

@@ -24,6 +24,10 @@ from footnotes.wire import to_json
 
 router = APIRouter(route_class=StrictRoute)
 _READY = {**only_errors(*OPEN_ERRORS), 503: {"description": "Not now"}}
+_STATUS = "The contents and the state of the library"
+_USAGE = "The remaining answers of this month, and the used storage"
+_METRICS = file_response("text/plain", example=examples.METRICS) | errors()
+_METRICS_SUMMARY = "Metrics in the Prometheus format"
 
 
 @router.get("/healthz", tags=["service"], summary="Whether the process answers", responses=only_errors(*OPEN_ERRORS))
@@ -61,9 +65,6 @@ def _is_database_up(state: ServerState) -> bool:
         return False
 
 
-_STATUS = "The contents and the state of the library"
-
-
 @router.get("/v1/status", tags=["service"], summary=_STATUS, responses=errors())
 def status(library: ReadLibrary, state: State, caller: Reader) -> r.Status:
     known = {field.name for field in fields(r.Status)}  # the library's location is not shown
@@ -88,9 +89,6 @@ def _model(state: ServerState, tenant: str) -> str:
     """The model that answers a question that names none."""
     chosen = state.connections.default(tenant) if state.connections.are_allowed else None
     return state.settings.model if chosen is None else f"{chosen.provider}:{chosen.model or Path(chosen.path).stem}"
-
-
-_USAGE = "The remaining answers of this month, and the used storage"
 
 
 @router.get("/v1/usage", tags=["service"], summary=_USAGE, responses=errors())
@@ -124,10 +122,6 @@ def create(body: KeyBody, state: State, caller: Admin) -> r.NewKey:
 @router.delete("/v1/keys/{key_id}", tags=["keys"], summary="Revoke a key", responses=errors(404))
 def revoke(key_id: str, state: State, caller: Admin) -> Key:
     return state.keys.revoke(key_id, caller.tenant)
-
-
-_METRICS = file_response("text/plain", example=examples.METRICS) | errors()
-_METRICS_SUMMARY = "Metrics in the Prometheus format"
 
 
 @router.get("/metrics", tags=["service"], response_class=Response, summary=_METRICS_SUMMARY, responses=_METRICS)

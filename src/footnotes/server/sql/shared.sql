@@ -156,5 +156,5 @@ UPDATE jobs SET state = 'queued', stage = NULL, updated_at = $1 WHERE state = 'r
 -- name: forget_ready(kept)
 DELETE FROM jobs WHERE state = 'ready' AND number <= (SELECT coalesce(max(number), 0) FROM jobs) - $1
 
--- name: spools(tenant)
-SELECT spool FROM jobs WHERE spool IS NOT NULL AND tenant = coalesce($1, tenant)
+-- name: spools()
+SELECT spool FROM jobs WHERE spool IS NOT NULL

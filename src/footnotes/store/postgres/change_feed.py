@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from footnotes.index import Change, Entry, Keys
-from footnotes.store.change_feed import BaseChangeFeed, Portion, described, hidden
+from footnotes.index import Change, Entry
+from footnotes.store.change_feed import BaseChangeFeed, Portion, described, first_rows, hidden
 from footnotes.store.database import Cursor, Database, Row
 from footnotes.store.facets import DEFINES, MAX_TEXT, facet_term
 from footnotes.store.lexemes import defined
@@ -53,14 +53,11 @@ class PostgresChangeFeed(BaseChangeFeed):
             last = rows[-1]["seq"] if rows else after
             yield Portion(last, self._changes(cursor, generation, rows, last)) if rows else None
 
-    @contextmanager
-    def again(self, generation: Generation, keys: Keys, seq: int) -> Iterator[Portion]:
-        with self._database.snapshot(generation.user_id) as cursor:
-            rows = cursor.all("documents_of_keys", generation=generation.pk, keys=keys.tolist())
-            yield Portion(seq, self._changes(cursor, generation, rows, seq))
-
     def _changes(self, cursor: Cursor, generation: Generation, rows: Sequence[Row], seq: int) -> Iterator[Change]:
-        for some in _in_reads(rows):
+        left = list(rows)
+        while left:
+            some = [row["document"] for row in first_rows(left, CHUNKS_AT_ONCE)]
+            left = left[len(some) :]
             entries = self._entries(cursor, generation, some)
             yield from (Change(seq, document, entries.get(document, ())) for document in some)
 
@@ -104,20 +101,6 @@ class PostgresChangeFeed(BaseChangeFeed):
                 return
             if cursor.run("mark_all_ready", generation=generation.pk):
                 cursor.run("bump")
-
-
-def _in_reads(rows: Sequence[Row]) -> Iterator[list[int]]:
-    """Group documents to about so many chunks per query."""
-    some: list[int] = []
-    size = 0
-    for row in rows:
-        some.append(row["document"])
-        size += row["chunks"]
-        if size >= CHUNKS_AT_ONCE:
-            yield some
-            some, size = [], 0
-    if some:
-        yield some
 
 
 def _weights(words: Any) -> Mapping[int, float]:

@@ -8,22 +8,11 @@ from dataclasses import dataclass, field
 from footnotes.errors import StoreLocked
 from footnotes.store import documents
 from footnotes.store.database import Cursor, Database
-from footnotes.store.naming import document_id
 from footnotes.store.postgres.clean import clean
 from footnotes.store.postgres.cursor import pack_json
 from footnotes.store.records import Draft
 from footnotes.store.retry import WritersMet, retry
-from footnotes.store.texts import TextWriter
-
-
-@dataclass(slots=True)
-class Handle:
-    """A draft's place in the database. `opened` once it has rows."""
-
-    pk: int
-    version: int
-    writer: TextWriter
-    opened: bool = False
+from footnotes.store.texts import Handle, TextWriter
 
 
 @dataclass(slots=True)
@@ -91,7 +80,7 @@ def _select_replacing(cursor: Cursor, holder: int, drafts: Sequence[Draft], clai
 
 
 def _insert(cursor: Cursor, holder: int, drafts: Sequence[Draft], claims: _Claims) -> None:
-    rows = cursor.all("claim_documents", holder=holder, **_columns(_free_ids(cursor, drafts), drafts))
+    rows = cursor.all("claim_documents", holder=holder, **_columns(documents.free_ids(cursor, drafts), drafts))
     rows_by_hash = {(row["collection"], row["file_hash"]): row for row in rows}
     others = _made_by_others(cursor, [draft for draft in drafts if _place(draft) not in rows_by_hash])
     sources: dict[tuple[str, ...], dict[str, object]] = {}
@@ -116,18 +105,6 @@ def _made_by_others(cursor: Cursor, drafts: Sequence[Draft]) -> dict[tuple[str, 
     if len(found) < len(drafts):
         raise WritersMet("a document was deleted while it was added")
     return found
-
-
-def _free_ids(cursor: Cursor, drafts: Sequence[Draft]) -> list[str]:
-    """Return unused ids; if content returns after an edit, the attempt number makes its id unique."""
-    attempts = [0] * len(drafts)
-    while True:
-        places = zip(drafts, attempts, strict=True)
-        ids = [document_id(cursor.user_id, draft.collection, draft.file_hash, attempt) for draft, attempt in places]
-        taken = {row["id"] for row in cursor.all("taken_ids", ids=ids)}
-        if not taken:
-            return ids
-        attempts = [attempt + (id_ in taken) for attempt, id_ in zip(attempts, ids, strict=True)]
 
 
 def _place(draft: Draft) -> tuple[str, str]:

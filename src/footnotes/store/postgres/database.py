@@ -28,6 +28,15 @@ ROLE, READER = "footnotes_tenant", "footnotes_reader"
 CONNECT_SECONDS = 10.0
 _PREPARED = 500
 Result = TypeVar("Result")
+_SESSION = {
+    "jit": "off",
+    "max_parallel_workers_per_gather": "0",
+    "tcp_keepalives_idle": "10",
+    "tcp_keepalives_interval": "5",
+    "tcp_keepalives_count": "3",
+}
+"""Searches are short: compiling them, or starting processes for them, takes longer than they do. Keepalives detect a
+machine that was switched off in half a minute, not in two hours; until then its writers seem to live."""
 
 
 class Connection:
@@ -371,17 +380,6 @@ class OwnedConnection(Connection):
     def close(self) -> None:
         if not self._connection.is_closed():
             self._run("close", timeout=CONNECT_SECONDS)
-
-
-_SESSION = {
-    "jit": "off",
-    "max_parallel_workers_per_gather": "0",
-    "tcp_keepalives_idle": "10",
-    "tcp_keepalives_interval": "5",
-    "tcp_keepalives_count": "3",
-}
-"""Searches are short: compiling them, or starting processes for them, takes longer than they do. Keepalives detect a
-machine that was switched off in half a minute, not in two hours; until then its writers seem to live."""
 
 
 async def _leave_as_it_is(connection: object) -> None:

@@ -39,6 +39,7 @@ _AWAY = (
     TimeoutError,
 )
 _INPUT = (asyncpg.UntranslatableCharacterError, asyncpg.CharacterNotInRepertoireError, asyncpg.DataError)
+_REMEDY = "See that PostgreSQL runs and that FOOTNOTES_STORE names it, its user and its database rightly."
 
 
 @contextmanager
@@ -75,6 +76,3 @@ def _translation(error: Exception) -> FootnotesError:
     if isinstance(error, _AWAY):
         return StoreUnavailable(f"the database cannot be reached ({message})", remedy=_REMEDY)
     return StoreError(f"the database answered: {message}")
-
-
-_REMEDY = "See that PostgreSQL runs and that FOOTNOTES_STORE names it, its user and its database rightly."

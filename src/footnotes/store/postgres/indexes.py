@@ -30,6 +30,24 @@ _METHODS = {
 }
 _NAMES = {("scann", "lists"): "num_leaves"}
 """What a method calls an option, if not as we do."""
+NONE = "none"
+BEST_FIRST = ("scann", "hnsw", "ivfflat")
+"""The methods that Footnotes can use, the best first."""
+WORTH_AN_INDEX = 5_000
+"""The chunks from which a dense index is built. Comparing fewer takes only some milliseconds."""
+_BUILD: Mapping[str, Mapping[str, tuple[int, int]]] = {
+    "hnsw": {"m": (2, 100), "ef_construction": (4, 1_000)},
+    "ivfflat": {"lists": (1, 32_768)},
+    "scann": {"lists": (1, 1_048_576)},
+}
+"""For every method, the options of a build, and the range of each."""
+_SEARCH: Mapping[str, Mapping[str, str]] = {
+    "hnsw": {"ef_search": "footnotes.ef_search"},
+    "ivfflat": {"probes": "footnotes.probes"},
+    "scann": {"probes": "scann.num_leaves_to_search"},
+}
+"""For every method, the options of a search, and the variable of a session that holds each."""
+_SEARCH_RANGES = {"ef_search": (1, 1_000), "probes": (1, 32_768)}
 
 
 class Indexes:
@@ -158,27 +176,6 @@ def name_of(generation: Generation) -> str:
 
 
 # ── the settings of the dense index in PostgreSQL: its method, and the options of each ────────────────────────
-
-
-NONE = "none"
-BEST_FIRST = ("scann", "hnsw", "ivfflat")
-"""The methods that Footnotes can use, the best first."""
-WORTH_AN_INDEX = 5_000
-"""The chunks from which a dense index is built. Comparing fewer takes only some milliseconds."""
-
-_BUILD: Mapping[str, Mapping[str, tuple[int, int]]] = {
-    "hnsw": {"m": (2, 100), "ef_construction": (4, 1_000)},
-    "ivfflat": {"lists": (1, 32_768)},
-    "scann": {"lists": (1, 1_048_576)},
-}
-"""For every method, the options of a build, and the range of each."""
-_SEARCH: Mapping[str, Mapping[str, str]] = {
-    "hnsw": {"ef_search": "footnotes.ef_search"},
-    "ivfflat": {"probes": "footnotes.probes"},
-    "scann": {"probes": "scann.num_leaves_to_search"},
-}
-"""For every method, the options of a search, and the variable of a session that holds each."""
-_SEARCH_RANGES = {"ef_search": (1, 1_000), "probes": (1, 32_768)}
 
 
 @dataclass(frozen=True, slots=True)

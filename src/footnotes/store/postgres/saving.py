@@ -11,15 +11,14 @@ from footnotes.store import documents, generations, near
 from footnotes.store.database import Cursor
 from footnotes.store.postgres import chunks
 from footnotes.store.postgres.chunks import ChunkRow, Where
-from footnotes.store.postgres.claiming import Handle
 from footnotes.store.postgres.clean import clean
 from footnotes.store.postgres.cursor import PostgresCursor, pack_json
 from footnotes.store.postgres.database import Database
 from footnotes.store.postgres.statistics import TermCounts
 from footnotes.store.records import ChunkDraft, DocumentRow, Draft, Generation, Publication
-from footnotes.store.retry import retry
-from footnotes.store.rows import document_row
-from footnotes.store.texts import SpanReader, TextRows, TextWriter
+from footnotes.store.retry import retry, retrying
+from footnotes.store.rows import document_row, published_values
+from footnotes.store.texts import Handle, SpanReader, TextRows, TextWriter
 from footnotes.store.weights import Averages
 from footnotes.types import Part
 
@@ -205,25 +204,10 @@ def _describe(cursor: Cursor, holder: int, generation: Generation, works: Sequen
 
 
 def _described(work: _Work) -> dict[str, object]:
-    draft, what = work.draft, work.publication
-    return {
-        "document": work.handle.pk,
-        "source": draft.source,
-        "filename": draft.filename,
-        "file_hash": draft.file_hash,
-        "mime": what.mime,
-        "title": what.title,
-        "status": "embedding" if draft.waits else "indexing",
-        "bytes": draft.size,
-        "characters": what.characters,
-        "pages": what.pages,
-        "chunks": what.chunks,
-        "metadata": pack_json(what.metadata),
-        "warnings": pack_json(what.warnings),
-        "ingestion_version": draft.ingestion_version,
-        "version": work.handle.version,
-        "content": "".join(part.text for part in draft.parts) if work.is_whole else None,
-    }
+    values = published_values(work.draft)
+    text = "".join(part.text for part in work.draft.parts) if work.is_whole else None
+    packed = {"metadata": pack_json(values["metadata"]), "warnings": pack_json(values["warnings"])}
+    return {**values, **packed, "document": work.handle.pk, "version": work.handle.version, "content": text}
 
 
 def _relate(
@@ -274,6 +258,16 @@ def discard(cursor: Cursor, holder: int, handle: Handle) -> None:
     """Remove the rows of an abandoned draft, and release its document."""
     cursor.run("drop_versions", versions=[handle.version])
     cursor.run("release_document", document=handle.pk, holder=holder)
+
+
+@retrying
+def discard_failed(database: Database, user_id: str, holder: int, drafts: Sequence[Draft]) -> None:
+    """Discard drafts that failed."""
+    with database.write(user_id) as cursor:
+        for draft in drafts:
+            assert draft.error is not None
+            documents.set_failed(cursor, draft.handle.pk, draft.error)
+            discard(cursor, holder, draft.handle)
 
 
 def save_reindexed(

@@ -14,6 +14,8 @@ from footnotes.store.postgres.database import Connection, Database
 from footnotes.store.postgres.upkeep import TABLES
 
 ROLES = ("footnotes_tenant", "footnotes_service", "footnotes_reader")
+LOCK_MS, TURNS, BETWEEN_SECONDS = 2_000, 30, 1.0
+"""How long to wait for a lock, how often, and the pause for others in between."""
 
 
 def migrations() -> list[tuple[int, str]]:
@@ -166,10 +168,6 @@ def _cursor(connection: Connection) -> PostgresCursor:
 
 
 # Changes tables while they are in use: no statement waits long for a lock, because others would queue behind it.
-
-
-LOCK_MS, TURNS, BETWEEN_SECONDS = 2_000, 30, 1.0
-"""How long to wait for a lock, how often, and the pause for others in between."""
 
 
 def in_turns(connection: Connection, script: str) -> None:

@@ -6,7 +6,7 @@ Both legs search tables, so committed data is found at once. Any number of write
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from footnotes.errors import FootnotesError, StoreLocked, StoreReadOnly, StoreUnavailable
 from footnotes.index.remote import VectorDatabase
 from footnotes.settings import Settings
-from footnotes.store import documents, generations, recovery
+from footnotes.store import generations, recovery
 from footnotes.store.base import BaseStore
-from footnotes.store.chunks import missing_vectors
 from footnotes.store.database import Cursor
 from footnotes.store.files import Files, FolderFiles, files_of
 from footnotes.store.make import redacted
@@ -39,7 +38,7 @@ from footnotes.store.remote_keeper import RemoteKeeper, vector_database
 from footnotes.store.retry import retry, retrying
 from footnotes.store.rows import generation_row
 from footnotes.store.texts import SpanReader
-from footnotes.types import DenseIndex, ErrorInfo
+from footnotes.types import DenseIndex
 
 INCOMING = "incoming"
 
@@ -48,6 +47,7 @@ class PostgresStore(BaseStore):
     """The store of many machines. Every method takes the tenant first; another tenant's id counts as unknown."""
 
     kind = "postgresql"
+    stores_terms = True
     database: Database
     whole = saving.WHOLE
 
@@ -166,11 +166,6 @@ class PostgresStore(BaseStore):
         """Return the number under which this thread writes; 0 if it does not."""
         return self._writers.number_if_any(user_id)
 
-    def is_claimed_by_another(self, user_id: str, pk: int) -> bool:
-        """Return whether another live writer holds a document."""
-        with self.database.read(user_id) as cursor:
-            return cursor.value("is_claimed_by_another", holder=self.holder(user_id), document=pk) is not None
-
     def users(self) -> list[str]:
         with self.database.owning() as connection:  # a tenant's connection sees no other tenant
             return [row["user_id"] for row in PostgresCursor(connection, "").all("users")]
@@ -233,11 +228,8 @@ class PostgresStore(BaseStore):
 
     # ── writing
 
-    def missing_vectors(self, user_id: str, generation: Generation, hashes: Sequence[bytes]) -> list[bytes]:
-        vectors = self._writers.vectors(user_id, generation.model)
-        with self.database.read(user_id) as cursor:
-            missing = missing_vectors(cursor, generation.model, hashes)
-        return [value for value in missing if value not in vectors]
+    def kept_vectors(self, generation: Generation) -> Container[bytes]:
+        return self._writers.vectors(generation.user_id, generation.model)
 
     def save_vectors(
         self, user_id: str, generation: Generation, hashes: Sequence[bytes], vectors: NDArray[np.float32]
@@ -257,29 +249,14 @@ class PostgresStore(BaseStore):
         kept.update((key, half) for key, half in zip(hashes, halves, strict=True) if key not in known)
 
     def save_drafts(self, user_id: str, generation: Generation, drafts: Sequence[Draft]) -> None:
-        """Write drafts in one transaction. Complete ones are published, and replace the previous version.
-
-        A draft whose document another live writer holds is not written, and gets the reason.
-        """
         holder = self._writers.number(user_id)
         claim(self.database, user_id, holder, [draft for draft in drafts if draft.handle is None])
-        if mine := [draft for draft in drafts if draft.handle is not None]:
+        mine = [draft for draft in drafts if draft.handle is not None]
+        if sound := [draft for draft in mine if draft.error is None]:
             vectors = self._writers.vectors(user_id, generation.model)
-            saving.save(self.database, user_id, holder, generation, mine, vectors.get)
-        for draft in drafts:
-            draft.parts, draft.chunks = [], []
-
-    @retrying
-    def discard_draft(self, user_id: str, draft: Draft, error: ErrorInfo) -> None:
-        """Discard a draft. A document that was never complete stays listed as failed, with the reason."""
-        holder = self._writers.number(user_id)
-        if draft.handle is None:
-            claim(self.database, user_id, holder, [draft])
-        if draft.handle is None:
-            return  # another writer has the same bytes and decides on them
-        with self.database.write(user_id) as cursor:
-            documents.set_failed(cursor, draft.handle.pk, error)
-            saving.discard(cursor, holder, draft.handle)
+            saving.save(self.database, user_id, holder, generation, sound, vectors.get)
+        if failed := [draft for draft in mine if draft.error is not None]:
+            saving.discard_failed(self.database, user_id, holder, failed)
 
     def hold_generations(self, user_id: str) -> None:
         """Lock the building of generations for a tenant until this writer ends."""
@@ -296,18 +273,6 @@ class PostgresStore(BaseStore):
         vectors.clear()
 
     # ── how the legs follow
-
-    def job_holder(self, user_id: str, label: str) -> str:
-        """Return the writer's number, by which others know it, and its label for people."""
-        return f"{self._writers.number(user_id)} {label}"
-
-    @contextmanager
-    def changing(self, user_id: str) -> Iterator[Cursor]:
-        """Open a transaction that changes what searches see. No generation is published meanwhile."""
-        with self.database.write(user_id) as cursor:
-            cursor.run("share_tenant")
-            yield cursor
-            cursor.run("bump")
 
     def after_change(self, user_id: str, *, removed: bool) -> None:
         """Update a vector database and kept files; both legs read tables and need no update."""
@@ -343,9 +308,6 @@ class PostgresStore(BaseStore):
     def finish_copy(self, user_id: str) -> None:
         self.grow_graph(user_id)
 
-    def own_tenant(self, cursor: Cursor) -> None:
-        cursor.run("own_tenant")
-
     def prepare_legs(self, generation: Generation) -> int:
         """Build the dense index, and fill a vector database."""
         self._grow(generation)
@@ -368,14 +330,6 @@ class PostgresStore(BaseStore):
         with self.database.write(user_id) as cursor:
             if cursor.run("mark_ready", holder=self.holder(user_id)):
                 cursor.run("bump")
-
-    @property
-    def stores_terms(self) -> bool:
-        return True
-
-    @property
-    def is_indexing_behind(self) -> bool:
-        return False
 
     def grow_graph(
         self, user_id: str, progress: Callable[[int, int], None] | None = None, *, behind: bool = False

@@ -10,16 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from footnotes.store import near
+from footnotes.store import documents, near
 from footnotes.store.chunks import missing_vectors
 from footnotes.store.facets import facets_of
-from footnotes.store.naming import document_id
 from footnotes.store.packing import PIECE, pack_blocks, pack_json
 from footnotes.store.records import Draft, Generation, Publication
+from footnotes.store.rows import published_values
 from footnotes.store.sqlite import chunks, staging
 from footnotes.store.sqlite.cursor import SqliteCursor
-from footnotes.store.sqlite.saving import Handle
-from footnotes.store.texts import TextWriter
+from footnotes.store.texts import Handle, TextWriter
 from footnotes.types import Document
 
 
@@ -35,7 +34,7 @@ class _New:
 
 def is_new(draft: Draft) -> bool:
     """Return whether a draft is a complete document without any rows yet."""
-    return draft.publication is not None and draft.handle is None and draft.replaces is None
+    return draft.publication is not None and draft.handle is None and draft.replaces is None and draft.error is None
 
 
 def save_new(cursor: SqliteCursor, generation: Generation, drafts: Sequence[Draft]) -> None:
@@ -43,7 +42,8 @@ def save_new(cursor: SqliteCursor, generation: Generation, drafts: Sequence[Draf
     cursor.run("make_user")
     for name in dict.fromkeys(draft.collection for draft in drafts):
         cursor.run("put_collection", name=name, chunker=None, chunker_options=None, system_prompt=None)
-    _name(cursor, drafts)
+    for draft, document_id in zip(drafts, documents.free_ids(cursor, drafts), strict=True):
+        draft.document_id = document_id
     (last_document, last_version), *_ = cursor.rows("last_keys")
     keys = zip(drafts, count(last_document + 1), count(last_version + 1), strict=False)
     new = [_New(draft, draft.publication, pk, version) for draft, pk, version in keys if draft.publication]
@@ -58,16 +58,6 @@ def save_new(cursor: SqliteCursor, generation: Generation, drafts: Sequence[Draf
     _put_sketches(cursor, new)
     for each in new:
         each.draft.handle = Handle(each.pk, each.version, TextWriter(each.version))
-
-
-def _name(cursor: SqliteCursor, drafts: Sequence[Draft]) -> None:
-    """Give every draft an unused id."""
-    nameless, attempt = list(drafts), 0
-    while nameless:
-        for draft in nameless:
-            draft.document_id = document_id(cursor.user_id, draft.collection, draft.file_hash, attempt)
-        taken = {row[0] for row in cursor.rows("known_ids", ids=[draft.document_id for draft in nameless])}
-        nameless, attempt = [draft for draft in nameless if draft.document_id in taken], attempt + 1
 
 
 def _mark_waiting(cursor: SqliteCursor, generation: Generation, drafts: Sequence[Draft]) -> None:
@@ -91,25 +81,12 @@ def _put_documents(cursor: SqliteCursor, generation: Generation, new: Sequence[_
 
 
 def _document(new: _New, generation: Generation, at: str) -> Document:
-    draft, what = new.draft, new.what
     return Document(
-        id=draft.document_id,
-        collection=draft.collection,
-        filename=draft.filename,
-        source=draft.source,
-        file_hash=draft.file_hash,
-        mime=what.mime,
-        title=what.title,
-        status="embedding" if draft.waits else "indexing",
-        bytes=draft.size,
-        characters=what.characters,
-        pages=what.pages,
-        chunks=what.chunks,
-        metadata=what.metadata,
-        warnings=what.warnings,
+        id=new.draft.document_id,
+        collection=new.draft.collection,
+        **published_values(new.draft),
         embedding_model=generation.embedder,
         embedding_dim=generation.dimensions,
-        ingestion_version=draft.ingestion_version,
         version=1,
         created_at=at,
         updated_at=at,

@@ -6,12 +6,11 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
 
-from footnotes.index import Change, Entry, Keys
+from footnotes.index import Change, Entry
 from footnotes.store import generations
-from footnotes.store.change_feed import BaseChangeFeed, Portion, described, hidden
-from footnotes.store.database import Row
+from footnotes.store.change_feed import BaseChangeFeed, Portion, described, first_rows, hidden
+from footnotes.store.database import Cursor, Row
 from footnotes.store.facets import DEFINES, facet_term
 from footnotes.store.lexemes import Terms
 from footnotes.store.lock import FileLock
@@ -21,6 +20,7 @@ from footnotes.store.sqlite.connection import Database
 from footnotes.store.sqlite.cursor import SqliteCursor
 from footnotes.store.texts import SpanReader
 from footnotes.store.weights import Averages, counts_of, weights_of
+from footnotes.types import JsonValue
 
 _LOCK_SECONDS = 600.0
 DOCUMENTS_AT_ONCE = 500
@@ -52,24 +52,13 @@ class SqliteChangeFeed(BaseChangeFeed):
             if not rows:
                 yield None
                 return
-            some, size, last = [], 0, after
-            for row in rows:
-                some.append(row["document"])
-                size += row["chunks"]
-                last = row["seq"]
-                if size >= CHUNKS_AT_ONCE:
-                    break
+            some = first_rows(rows, CHUNKS_AT_ONCE)
+            last = some[-1]["seq"]
             yield Portion(last, self._changes(cursor, generation, some, last))
 
-    @contextmanager
-    def again(self, generation: Generation, keys: Keys, seq: int) -> Iterator[Portion]:
-        with self._database.snapshot(generation.user_id) as cursor:
-            rows = cursor.all("documents_of_keys", generation=generation.pk, keys=keys.tolist())
-            yield Portion(seq, self._changes(cursor, generation, [row["document"] for row in rows], seq))
-
-    def _changes(
-        self, cursor: SqliteCursor, generation: Generation, documents: Sequence[int], seq: int
-    ) -> Iterable[Change]:
+    def _changes(self, cursor: Cursor, generation: Generation, rows: Sequence[Row], seq: int) -> Iterable[Change]:
+        assert isinstance(cursor, SqliteCursor)
+        documents = [row["document"] for row in rows]
         if not self._lexical:
             return (Change(seq, pk, self._entries(cursor, generation, pk, {}, None)) for pk in documents)
         terms = {pk: dict(self._terms(cursor, generation, pk)) for pk in documents}
@@ -149,6 +138,6 @@ class SqliteChangeFeed(BaseChangeFeed):
                 cursor.run("mark_ready", generation=generation.pk, seq=min(seq, visible))
 
 
-def _describe(about: Row, row: Row) -> dict[str, Any]:
+def _describe(about: Row, row: Row) -> dict[str, JsonValue]:
     merged = {**json.loads(about["metadata"]), **json.loads(row["metadata"])}
     return described(about, row["id"], merged)

@@ -42,6 +42,8 @@ _TRANSLATION: tuple[tuple[type[apsw.Error], type[StoreError], str], ...] = (
     (apsw.PermissionsError, StoreUnavailable, "the database may not be read"),
     (apsw.IOError, StoreUnavailable, "the database cannot be read or written"),
 )
+T = TypeVar("T")
+_REMEMBERED = 4
 
 
 @contextmanager
@@ -65,10 +67,6 @@ def _translation(error: apsw.Error) -> FootnotesError:
         if isinstance(error, kind):
             return target(f"{sentence} ({error})")
     return StoreError(f"the database answered: {error}")
-
-
-T = TypeVar("T")
-_REMEMBERED = 4
 
 
 class Database:

@@ -27,6 +27,7 @@ _ROWS_A_STATEMENT = (64, 8)
 """Rows per statement; the rest is written one by one, because the driver caches few statements."""
 _VALUES = re.compile(r"(?s)(INSERT INTO .*?\bVALUES )(\(.*?\))(\s*(?:ON CONFLICT.*)?;)\Z")
 _PARAMETER = re.compile(r"\?(\d+)")
+Bindings = list[str | int | float | None]
 
 
 class SqliteCursor:
@@ -163,9 +164,6 @@ def _table(values: Sequence[object]) -> object:
 
 
 # ── compiles filters to SQLite with bound values ──────────────────────────────────────────────────────────────
-
-
-Bindings = list[str | int | float | None]
 
 
 def compile_filter(where: Filter, user_id: str, first_binding: int) -> tuple[str, Bindings]:

@@ -38,10 +38,6 @@ class Indexer:
         self._process: subprocess.Popen[bytes] | None = None
         self.busy = False
 
-    @property
-    def started(self) -> bool:
-        return self._process is not None
-
     def ask(self, generation: Generation) -> bool:
         """Request an update of the lexical index. Return False if the process does not work."""
         try:

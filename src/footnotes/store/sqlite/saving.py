@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from footnotes.store import documents, generations, near
 from footnotes.store.database import Cursor, Json
-from footnotes.store.naming import document_id
 from footnotes.store.records import Draft, Generation
 from footnotes.store.sqlite import chunks, staging
-from footnotes.store.texts import TextRows, TextWriter
-
-
-@dataclass(slots=True)
-class Handle:
-    """A draft's place in the database."""
-
-    pk: int
-    version: int
-    writer: TextWriter
+from footnotes.store.texts import Handle, TextRows, TextWriter
+from footnotes.types import ErrorInfo
 
 
 def save(cursor: Cursor, generation: Generation, draft: Draft) -> None:
@@ -51,10 +40,12 @@ def _complete(cursor: Cursor, generation: Generation, draft: Draft, handle: Hand
     generations.put_planned(cursor, generation.pk, handle.pk, draft.ingestion_version, count)
 
 
-def discard(cursor: Cursor, draft: Draft) -> None:
+def discard(cursor: Cursor, draft: Draft, error: ErrorInfo) -> None:
     """Remove the rows of an abandoned draft; its vectors stay, so that another attempt need not embed again."""
-    if draft.handle is not None:
-        cursor.run("drop_versions", versions=[draft.handle.version])
+    if draft.handle is None:
+        draft.handle = begin(cursor, draft)
+    cursor.run("drop_versions", versions=[draft.handle.version])
+    documents.set_failed(cursor, draft.handle.pk, error)
 
 
 def begin(cursor: Cursor, draft: Draft) -> Handle:
@@ -71,19 +62,10 @@ def begin(cursor: Cursor, draft: Draft) -> Handle:
 
 def _make_document(cursor: Cursor, draft: Draft) -> int:
     """Create a document without a published version."""
-    draft.document_id = _free_id(cursor, draft)
+    (draft.document_id,) = documents.free_ids(cursor, [draft])
     names = ("collection", "source", "filename", "file_hash", "status")
     values = {name: getattr(draft, name) for name in names}
     metadata = Json(dict(draft.metadata))
     pk = cursor.value("make_document", id=draft.document_id, bytes=draft.size, metadata=metadata, **values)
     documents.add_source(cursor, draft.collection, draft.source, pk)
     return int(pk)
-
-
-def _free_id(cursor: Cursor, draft: Draft) -> str:
-    attempt = 0
-    while True:
-        candidate = document_id(cursor.user_id, draft.collection, draft.file_hash, attempt)
-        if documents.find(cursor, candidate) is None:
-            return candidate
-        attempt += 1

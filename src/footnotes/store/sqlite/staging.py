@@ -15,6 +15,7 @@ from footnotes.store import documents
 from footnotes.store.database import Cursor, Json, Row
 from footnotes.store.facets import facets_of
 from footnotes.store.records import DocumentRow, Draft, Generation, Publication
+from footnotes.store.rows import published_values
 
 ONLY_REMOVED = "removed"
 """The leg of a change that only removes keys."""
@@ -50,29 +51,10 @@ def publish(
     cursor: Cursor, generation: Generation, pk: int, version: int, draft: Draft, *, at: str | None = None
 ) -> None:
     """Publish a version: as `embedding` if it lacks vectors, else as `indexing` until both indexes have it."""
-    what = draft.publication
-    assert what is not None
-    cursor.run(
-        "publish_document",
-        document=pk,
-        source=draft.source,
-        filename=draft.filename,
-        file_hash=draft.file_hash,
-        mime=what.mime,
-        title=what.title,
-        status="embedding" if draft.waits else "indexing",
-        bytes=draft.size,
-        characters=what.characters,
-        pages=what.pages,
-        chunks=what.chunks,
-        metadata=Json(dict(what.metadata)),
-        warnings=Json(list(what.warnings)),
-        embedder=generation.embedder,
-        dimensions=generation.dimensions,
-        ingestion_version=draft.ingestion_version,
-        version=version,
-        at=at or now(),
-    )
+    values = published_values(draft)
+    values |= {"metadata": Json(dict(values["metadata"])), "warnings": Json(list(values["warnings"]))}
+    made = {"embedder": generation.embedder, "dimensions": generation.dimensions, "version": version}
+    cursor.run("publish_document", document=pk, **values, **made, at=at or now())
 
 
 def stage(cursor: Cursor, generation: Generation, before: DocumentRow, version: int, draft: Draft) -> None:

@@ -22,9 +22,8 @@ from numpy.typing import NDArray
 from footnotes.errors import NotALibrary, StoreCorrupt, StoreError, StoreUnavailable
 from footnotes.index.remote import VectorDatabase
 from footnotes.settings import Settings
-from footnotes.store import documents, generations, recovery
+from footnotes.store import generations, recovery
 from footnotes.store.base import BaseStore
-from footnotes.store.chunks import missing_vectors
 from footnotes.store.database import Cursor
 from footnotes.store.files import FolderFiles, write_error
 from footnotes.store.lock import FileLock
@@ -39,7 +38,6 @@ from footnotes.store.sqlite.indexes import Indexes, IndexPositions, loss_message
 from footnotes.store.sqlite.view import Served, SqliteSearchView, served
 from footnotes.store.sqlite.wal import check_present, mark, was_library
 from footnotes.store.statements import migrations
-from footnotes.types import ErrorInfo
 
 DATABASE = "footnotes.db"
 INCOMING = "incoming"
@@ -154,10 +152,6 @@ class SqliteStore(BaseStore):
             with suppress(StoreError), self.writing(user_id, "recovering", seconds=0):
                 pass
 
-    def is_claimed_by_another(self, user_id: str, pk: int) -> bool:
-        """Return False: there is one writer at a time."""
-        return False
-
     def _recover(self) -> None:
         if not self._writing_nested() and recovery.is_unfinished(self.database, ""):
             for user_id in recovery.recover(self.database, ""):
@@ -245,10 +239,6 @@ class SqliteStore(BaseStore):
 
     # ── writing
 
-    def missing_vectors(self, user_id: str, generation: Generation, hashes: Sequence[bytes]) -> list[bytes]:
-        with self.database.read(user_id) as cursor:
-            return missing_vectors(cursor, generation.model, hashes)
-
     def save_vectors(
         self, user_id: str, generation: Generation, hashes: Sequence[bytes], vectors: NDArray[np.float32]
     ) -> None:
@@ -263,17 +253,10 @@ class SqliteStore(BaseStore):
             if new:
                 batch.save_new(cursor, generation, new)
             for draft in others:
-                saving.save(cursor, generation, draft)
-        for draft in drafts:
-            draft.parts, draft.chunks = [], []
-
-    def discard_draft(self, user_id: str, draft: Draft, error: ErrorInfo) -> None:
-        """Discard a draft. A document that was never complete stays listed as failed, with the reason."""
-        with self.database.write(user_id) as cursor:
-            if draft.handle is None:
-                draft.handle = saving.begin(cursor, draft)
-            saving.discard(cursor, draft)
-            documents.set_failed(cursor, draft.handle.pk, error)
+                if draft.error is None:
+                    saving.save(cursor, generation, draft)
+                else:
+                    saving.discard(cursor, draft, draft.error)
 
     def fill_generation(
         self, user_id: str, generation: Generation, row: DocumentRow, drafts: Sequence[ChunkDraft], version: str
@@ -291,16 +274,6 @@ class SqliteStore(BaseStore):
     def holder(self, user_id: str) -> int:
         """Return 0: there is one writer at a time, and it needs no number."""
         return 0
-
-    def job_holder(self, user_id: str, label: str) -> str:
-        return label
-
-    @contextmanager
-    def changing(self, user_id: str) -> Iterator[Cursor]:
-        """Open a transaction that changes what searches see; a search that notices it starts again."""
-        with self.database.write(user_id) as cursor:
-            yield cursor
-            cursor.run("bump")
 
     def after_change(self, user_id: str, *, removed: bool) -> None:
         """Let the indexes follow, and purge removed data from them and from the write-ahead log."""
@@ -333,9 +306,6 @@ class SqliteStore(BaseStore):
 
     def finish_copy(self, user_id: str) -> None:
         self.after_change(user_id, removed=False)
-
-    def own_tenant(self, cursor: Cursor) -> None:
-        """Do nothing: this is the only writer."""
 
     def hold_generations(self, user_id: str) -> None:
         """Do nothing: this is the only writer."""
@@ -386,10 +356,6 @@ class SqliteStore(BaseStore):
     def _has_staged(self) -> bool:
         with self.database.read("") as cursor:
             return cursor.value("any_staged") is not None
-
-    @property
-    def is_indexing_behind(self) -> bool:
-        return self._indexer.started
 
     def grow_graph(
         self, user_id: str, progress: Callable[[int, int], None] | None = None, *, behind: bool = False

@@ -23,6 +23,9 @@ from footnotes.store.lock import FileLock
 
 _HEADER, _FRAME = struct.Struct(">8I"), struct.Struct(">6I")
 _MAGIC = {0x377F0682: "<", 0x377F0683: ">"}
+MARKER = "library.json"
+_RESTORE = "Restore the folder from a backup. To begin again, remove the folder with all that is in it."
+_MOVE = "Restore the folder from a backup, or move {} away to go on with what was written before the damage."
 
 
 def lost_from(path: Path) -> int | None:
@@ -97,11 +100,6 @@ def _weights(pairs: int) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArra
 
 
 # ── distinguishes a new library from one whose database is gone, by a marker file and the existing indexes ────
-
-
-MARKER = "library.json"
-_RESTORE = "Restore the folder from a backup. To begin again, remove the folder with all that is in it."
-_MOVE = "Restore the folder from a backup, or move {} away to go on with what was written before the damage."
 
 
 def was_library(folder: Path) -> bool:

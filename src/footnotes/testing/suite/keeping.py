@@ -279,6 +279,13 @@ class BrokenEmbedder(HashingEmbedder):
 class Working:
     """Work that cannot be done now is reported, waits, and is done later."""
 
+    def test_a_page_that_cannot_be_fetched_is_reported(self, harness: StoreHarness) -> None:
+        with harness.open() as library:
+            (added,) = library.add("http://127.0.0.1:1/none.html")
+            assert added.status == "failed" and added.error
+            assert [job.stage for job in library.jobs() if job.run] == ["failed"]
+            assert all(not job.holder for job in library.jobs())
+
     def test_a_file_that_cannot_be_read_stops_nobody(self, harness: StoreHarness, tmp_path: Path) -> None:
         (tmp_path / "empty.txt").write_text("")
         (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.7 and nothing more")

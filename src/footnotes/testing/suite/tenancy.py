@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from footnotes.errors import NotFound
 from footnotes.library import Library
-from footnotes.store.conversations import NewTurn, TurnEnd
+from footnotes.store.conversations import NewTurn, TurnUpdate
 from footnotes.testing.suite.harness import StoreHarness
 from footnotes.testing.suite.strings import TRAVEL
 
@@ -130,10 +130,10 @@ class Tenancy:
             conversations, place = ada.conversations, ("c1", 1)
             new = NewTurn("Who may TRAVEL?\x00", {"deep": True}, "holder", owner="key", most=2)
             assert conversations.ask("ada", "c1", new, begins=True) == 1
-            assert conversations.note("ada", place, "holder", "So far", [])
-            assert not conversations.note("ada", place, "somebody else", "not theirs", [])
-            end = TurnEnd("done", "So far and on", {"citations": [{"quote": "x"}]}, None, [str(added.document_id)])
-            conversations.end("ada", place, "holder", end)
+            assert conversations.update("ada", place, TurnUpdate("asking", "So far"), holder="holder")
+            assert not conversations.update("ada", place, TurnUpdate("asking", "not theirs"), holder="somebody else")
+            end = TurnUpdate("done", "So far and on", {"citations": [{"quote": "x"}]}, None, [str(added.document_id)])
+            assert conversations.update("ada", place, end, holder="holder")
             conversations.rate("ada", "c1", 1, "up", "good")
             (turn,) = conversations.turns("ada", "c1")
             assert (turn.state, turn.text, turn.rating, turn.request) == ("done", "So far and on", "up", {"deep": True})

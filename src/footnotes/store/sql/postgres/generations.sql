@@ -123,9 +123,8 @@ DELETE FROM generations WHERE user_id = $1 AND pk = $2
 -- Vectors are in the rows of the chunks, and are deleted with them.
 SELECT 1 WHERE false
 
--- name: waiting_documents(user_id)
-SELECT pk FROM documents
-WHERE user_id = $1 AND status IN ('embedding', 'queued') AND current IS NOT NULL ORDER BY pk
+-- name: count_waiting(user_id)
+SELECT count(*) FROM documents WHERE user_id = $1 AND status IN ('embedding', 'queued') AND current IS NOT NULL
 
 -- name: claim_waiting(user_id, holder)
 -- Some waiting documents that no live writer holds; the rest is left for others.
@@ -145,23 +144,18 @@ UPDATE documents SET status = $3, error = $4::text::jsonb,
 WHERE user_id = $1 AND status IN ('embedding', 'queued') AND current IS NOT NULL AND (
     holder = $2 OR ($3 = 'queued' AND holder IS NULL))
 
--- name: inputs_without_vector(user_id, generation, document, after, limit)
-SELECT c.chunk_index, c.input_hash, c.version, c.start_offset, c.end_offset, c.tokens, c.prefix,
-       c.headings::text AS headings, c.parts::text AS parts, c.content
-FROM documents d JOIN document_chunks c ON c.version = d.current AND c.document = d.pk AND c.generation = $2
-WHERE d.user_id = $1 AND d.pk = $3 AND c.chunk_index > $4 AND c.embedding IS NULL
-ORDER BY c.chunk_index LIMIT $5
-
--- name: inputs_of_documents(user_id, generation, documents, most)
--- For documents with few chunks.
+-- name: inputs_without_vector(user_id, generation, documents, first, after, limit)
+-- Of documents from the first key on, after a chunk of the first. Each document is read in the order of the index, so
+-- that a page of a large one does not sort what follows it.
 SELECT d.pk AS document, c.chunk_index, c.input_hash, c.version, c.start_offset, c.end_offset, c.tokens, c.prefix,
        c.headings::text AS headings, c.parts::text AS parts, c.content
-FROM documents d JOIN document_chunks c ON c.version = d.current AND c.document = d.pk AND c.generation = $2
-WHERE d.user_id = $1 AND d.pk = ANY ($3) AND d.chunks <= $4 AND c.embedding IS NULL
-ORDER BY d.pk, c.chunk_index
-
--- name: large_documents(user_id, documents, most)
-SELECT pk FROM documents WHERE user_id = $1 AND pk = ANY ($2) AND chunks > $3
+FROM documents d CROSS JOIN LATERAL (
+    SELECT n.chunk_index, n.input_hash, n.version, n.start_offset, n.end_offset, n.tokens, n.prefix, n.headings, n.parts,
+           n.content
+    FROM document_chunks n WHERE n.version = d.current AND n.generation = $2 AND n.embedding IS NULL
+    AND n.chunk_index > CASE WHEN d.pk = $4 THEN $5::integer ELSE -1 END ORDER BY n.chunk_index LIMIT $6) c
+WHERE d.user_id = $1 AND d.pk = ANY ($3) AND d.pk >= $4
+ORDER BY d.pk, c.chunk_index LIMIT $6
 
 -- name: finish_waiting(user_id, holder, generation, documents)
 -- If a vector database serves a leg, they are ready when it has them too.

@@ -1,9 +1,9 @@
 -- The job table.
 
--- name: make_jobs(user_id, run, jobs, holder)
--- Each job has a kind, a source and a request.
+-- name: make_jobs(user_id, run, jobs, holder, label)
+-- Each job has a kind, a source and a request. It is held by "number label"; the number is 0 outside of writing.
 INSERT INTO jobs (user_id, run, kind, source, request, stage, holder)
-SELECT $1::text, $2::bigint, n.job ->> 0, n.job ->> 1, n.job -> 2, 'queued', $4::text
+SELECT $1::text, $2::bigint, n.job ->> 0, n.job ->> 1, n.job -> 2, 'queued', concat($4::integer, ' ', $5::text)
 FROM jsonb_array_elements($3::text::jsonb) WITH ORDINALITY AS n (job, number) ORDER BY n.number RETURNING pk
 
 -- name: set_jobs(user_id, job, stage, done, total, error, retryable, document)
@@ -13,8 +13,9 @@ FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6
      AS n (user_id, job, stage, done, total, error, retryable, document)
 WHERE j.user_id = n.user_id AND j.pk = n.job
 
--- name: take_jobs(user_id, jobs, holder)
-UPDATE jobs SET stage = 'queued', attempts = attempts + 1, error = NULL, holder = $3, updated_at = now()
+-- name: take_jobs(user_id, jobs, holder, label)
+UPDATE jobs SET stage = 'queued', attempts = attempts + 1, error = NULL, updated_at = now(),
+    holder = concat($3::integer, ' ', $4::text)
 WHERE user_id = $1 AND pk = ANY ($2)
 
 -- fragment: job_columns
@@ -30,7 +31,7 @@ SELECT {job_columns} FROM jobs WHERE user_id = $1 ORDER BY pk
 SELECT {job_columns} FROM jobs WHERE user_id = $1 AND run IS NULL ORDER BY pk
 
 -- name: release_jobs(user_id, holder)
--- A job is held by "number label": release those of this writer and of dead writers.
+-- Release those of this writer and of dead writers.
 UPDATE jobs SET holder = '', stage = CASE WHEN stage IN ('ready', 'failed') THEN stage ELSE 'queued' END
 WHERE user_id = $1 AND holder <> '' AND (
     split_part(holder, ' ', 1)::integer = $2 OR split_part(holder, ' ', 1)::integer NOT IN (SELECT living()))

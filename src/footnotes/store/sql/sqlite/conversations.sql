@@ -48,17 +48,12 @@ DELETE FROM turns WHERE user_id = ?1 AND conversation = ?2 AND number >= ?3;
 INSERT INTO turns (user_id, conversation, number, question, words, request, state, holder, text, created_at, updated_at)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'asking', ?7, '', ?8, ?8);
 
--- name: note_turn(user_id, conversation, number, holder, text, now)
-UPDATE turns SET text = ?5, updated_at = ?6
-WHERE user_id = ?1 AND conversation = ?2 AND number = ?3 AND holder = ?4 AND state = 'asking';
-
--- name: end_turn(user_id, conversation, number, holder, state, text, words, answer, error, now)
-UPDATE turns SET state = ?5, holder = '', text = ?6, words = ?7, answer = ?8, error = ?9, updated_at = ?10
-WHERE user_id = ?1 AND conversation = ?2 AND number = ?3 AND holder = ?4 AND state = 'asking';
-
--- name: stop_turn(user_id, conversation, number, now)
-UPDATE turns SET state = 'stopped', updated_at = ?4
-WHERE user_id = ?1 AND conversation = ?2 AND number = ?3 AND state = 'asking';
+-- name: update_turn(user_id, conversation, number, holder, state, text, words, answer, error, now)
+-- Others find the words of an answer when it has ended.
+UPDATE turns SET state = ?5, text = COALESCE(?6, text), answer = ?8, error = ?9, updated_at = ?10,
+    holder = CASE WHEN ?5 = 'asking' THEN holder ELSE '' END, words = CASE WHEN ?5 = 'asking' THEN words ELSE ?7 END
+WHERE user_id = ?1 AND conversation = ?2 AND number = ?3 AND state = 'asking'
+AND holder = COALESCE(?4, holder);
 
 -- name: rate_turn(user_id, conversation, number, rating, reason)
 UPDATE turns SET rating = ?4, reason = ?5 WHERE user_id = ?1 AND conversation = ?2 AND number = ?3;

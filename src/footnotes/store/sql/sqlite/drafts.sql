@@ -20,7 +20,19 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?
 SELECT COALESCE(MAX(seq) FILTER (WHERE name = 'documents'), 0), COALESCE(MAX(seq) FILTER (WHERE name = 'versions'), 0)
 FROM sqlite_sequence;
 
--- name: known_ids(user_id, ids)
+-- name: share_tenant()
+-- There is one writer at a time.
+SELECT 1 WHERE false;
+
+-- name: own_tenant()
+-- There is one writer at a time.
+SELECT 1 WHERE false;
+
+-- name: is_claimed_by_another()
+-- There is one writer at a time.
+SELECT 1 WHERE false;
+
+-- name: taken_ids(user_id, ids)
 SELECT id FROM documents WHERE user_id = ?1 AND id IN (SELECT value FROM json_each(?2));
 
 -- name: publish_document(user_id, document, source, filename, file_hash, mime, title, status, bytes, characters, pages, chunks, metadata, warnings, embedder, dimensions, ingestion_version, version, at)

@@ -112,9 +112,8 @@ DELETE FROM embeddings WHERE user_id = ?1 AND NOT EXISTS (
     SELECT 1 FROM chunks c JOIN generations g ON g.pk = c.generation
     WHERE c.user_id = ?1 AND c.input_hash = embeddings.input_hash AND g.model = embeddings.model);
 
--- name: waiting_documents(user_id)
-SELECT pk FROM documents
-WHERE user_id = ?1 AND status IN ('embedding', 'queued') AND current IS NOT NULL ORDER BY pk;
+-- name: count_waiting(user_id)
+SELECT COUNT(*) FROM documents WHERE user_id = ?1 AND status IN ('embedding', 'queued') AND current IS NOT NULL;
 
 -- name: claim_waiting(user_id)
 -- All waiting documents: the caller is the only writer.
@@ -130,29 +129,19 @@ UPDATE documents SET status = ?2, error = ?3
 WHERE user_id = ?1 AND status IN ('embedding', 'queued') AND current IS NOT NULL
 AND (status IS NOT ?2 OR error IS NOT ?3);
 
--- name: inputs_of_documents(user_id, generation, model, documents, most)
--- For documents with few chunks. A text of more than two pieces is cut off, and must be read separately.
+-- name: inputs_without_vector(user_id, generation, model, documents, first, last, after, limit)
+-- Of documents from the first to the last key, after a chunk of the first, in the order of two indexes: a page is read
+-- without sorting what follows it. A text of more than two pieces is cut off, and must be read separately.
 SELECT d.pk AS document, c.chunk_index, c.input_hash, c.version, c.start AS start_offset, c.end AS end_offset, c.tokens,
        c.prefix, c.headings, c.parts, substr(t.content || COALESCE(u.content, ''), c.start % 4000 + 1, c.end - c.start)
        AS content
-FROM carray(?4) wanted CROSS JOIN documents d ON d.pk = wanted.value
-JOIN chunks c ON c.version = d.current AND c.generation = ?2
+FROM documents d CROSS JOIN chunks c ON c.version = d.current AND c.generation = ?2
+AND c.chunk_index > iif(d.pk = ?5, ?7, -1)
 LEFT JOIN texts t ON t.version = c.version AND t.number = c.start / 4000
 LEFT JOIN texts u ON u.version = c.version AND u.number = c.start / 4000 + 1 AND c.end > u.number * 4000
-WHERE +d.user_id = ?1 AND d.chunks <= ?5 AND NOT EXISTS (
+WHERE d.pk BETWEEN ?5 AND ?6 AND +d.pk IN (SELECT value FROM carray(?4)) AND +d.user_id = ?1 AND NOT EXISTS (
     SELECT 1 FROM embeddings e WHERE e.user_id = c.user_id AND e.model = ?3 AND e.input_hash = c.input_hash)
-ORDER BY d.pk, c.chunk_index;
-
--- name: large_documents(user_id, documents, most)
-SELECT pk FROM documents WHERE user_id = ?1 AND pk IN (SELECT value FROM carray(?2)) AND chunks > ?3;
-
--- name: inputs_without_vector(user_id, generation, model, document, after, limit)
-SELECT c.chunk_index, c.input_hash, c.version, c.start AS start_offset, c.end AS end_offset, c.tokens, c.prefix,
-       c.headings, c.parts, NULL AS content
-FROM documents d JOIN chunks c ON c.version = d.current AND c.generation = ?2
-WHERE d.user_id = ?1 AND d.pk = ?4 AND c.chunk_index > ?5 AND NOT EXISTS (
-    SELECT 1 FROM embeddings e WHERE e.user_id = c.user_id AND e.model = ?3 AND e.input_hash = c.input_hash)
-ORDER BY c.chunk_index LIMIT ?6;
+ORDER BY d.pk, c.chunk_index LIMIT ?8;
 
 -- name: finish_waiting(user_id, documents)
 -- They become ready when the indexes have them too.

@@ -1,6 +1,6 @@
 -- The job table.
 
--- name: make_jobs(user_id, run, jobs, holder)
+-- name: make_jobs(user_id, run, jobs, label)
 -- Each job has a kind, a source and a request.
 INSERT INTO jobs (user_id, run, kind, source, request, stage, holder, created_at, updated_at)
 SELECT ?1, ?2, value ->> 0, value ->> 1, value -> 2, 'queued', ?4, strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now'),
@@ -15,7 +15,7 @@ UPDATE jobs SET stage = n.value ->> 'stage', done = n.value ->> 'done', total = 
     holder = CASE WHEN n.value ->> 'stage' IN ('ready', 'failed') THEN '' ELSE holder END
 FROM json_each(?2) n WHERE jobs.pk = n.value ->> 'job' AND +jobs.user_id = ?1;
 
--- name: take_jobs(user_id, jobs, holder)
+-- name: take_jobs(user_id, jobs, label)
 UPDATE jobs SET stage = 'queued', attempts = attempts + 1, error = NULL, holder = ?3,
     updated_at = strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now')
 WHERE user_id = ?1 AND pk IN (SELECT value FROM carray(?2));
