@@ -100,7 +100,7 @@ def make_work(folder: Path, count: int) -> None:
 def step(python: str, engine: str, what: str, work: Path, folder: Path, *, kill: bool = False) -> dict[str, Any]:
     """One step in a process of its own; `cold` is the time until it said something, `kill` ends it at that moment."""
     began = time.perf_counter()
-    command = [python, str(ENGINE), engine, what, str(work), str(folder)]
+    command = [python, "-P", str(ENGINE), engine, what, str(work), str(folder)]  # our requests.py is not the package
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stderr is not None
         first = process.stdout.readline()

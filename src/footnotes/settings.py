@@ -82,7 +82,7 @@ class Settings:
     contextual: str = ""  # provider:model that writes a sentence about each chunk; empty for none
     embedder: str = "local:minilm-l6"  # provider:model of the embedder, or multilingual (from a hub)
     embedder_threads: int = 0  # threads of the local embedder; 0 means one per core
-    embedder_variant: str = "int8"  # local weights: int8 as shipped, fast, or fast-questions (footnotes[fast])
+    embedder_variant: str = "int8"  # local weights: int8, float; for models other than MiniLM fast, fast-questions
     embedder_dimensions: int = 0  # dimensions to request from models that can shorten their vectors; 0 for the default
     embed_query_seconds: float = 10.0  # timeout of a remote embedder for a question; then only words are searched
     embed_batch: int = 32  # texts per call to the embedder
@@ -246,7 +246,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "mode": ("hybrid", "lexical", "dense"),
     "fusion": ("adaptive", "alpha", "rrf"),
     "dense_index": ("", "hnsw", "ivfflat", "scann", "none"),
-    "embedder_variant": ("int8", "fast", "fast-questions"),
+    "embedder_variant": ("int8", "float", "fast", "fast-questions"),
     "serve_log_level": ("debug", "info", "warning", "error"),
 }
 _NO_SETTING = frozenset(["config", "test_cache"])

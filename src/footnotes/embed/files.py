@@ -16,6 +16,7 @@ from footnotes.embed.description import SEARCHING, ModelDescription
 from footnotes.errors import EmbedderUnavailable, ModelDamaged
 
 VOCABULARY = "bert-uncased-vocab.txt"
+CHANNELS = "minilm-channels.npy"
 CODE_WEIGHTS = "minilm-code.onnx"
 CODE_SHA256 = "f5765f96e991361176090e62f53bb315a035a0ec8efdb4aac11629ad8e1c1ca0"
 """all-MiniLM-L6-v2, trained to place functions in its own vector space: see training/code."""

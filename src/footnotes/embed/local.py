@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from footnotes.embed import Matrix, fast
+from footnotes.embed.bert import load_channels, multiplies_exactly, rebuild
 from footnotes.embed.description import ModelDescription
 from footnotes.embed.files import PACKAGED, ModelFiles, code_model, find_model, read_weights
 from footnotes.embed.session import POOL, batches, cores, open_session, padded, unit_rows
@@ -48,10 +49,13 @@ class LocalEmbedder:
     """Unit vectors, pooled from token states as the model was trained to. The first text loads the model.
 
     `threads` 0 means one per core. `model_dir` names a folder with `model.onnx` and `vocab.txt` to use instead of the
-    installed weights; such a model reads `max_tokens` and pools by the mean. The `variant` "fast" is built once and
-    cached in `models_dir`; "fast-questions" uses it for questions, and the shipped weights for passages. With
-    `minilm-l6`, Python passages have weights of their own. Their vectors share the space of the others and are compared
-    with the same question vector, so the fingerprint is the same.
+    installed weights; such a model reads `max_tokens` and pools by the mean.
+
+    `minilm-l6` multiplies as integers where the processor does so exactly, and as floats elsewhere or with the
+    `variant` "float". For other models the variant "fast" is built once and cached in `models_dir`; "fast-questions"
+    uses it for questions, and the shipped weights for passages. With `minilm-l6`, Python passages have weights of their
+    own. All these vectors share one space and are compared with the same question vector, so the fingerprint is the
+    same (docs/decisions/0018).
     """
 
     def __init__(
@@ -124,7 +128,11 @@ class LocalEmbedder:
         return vectors
 
     def _reads_code(self, role: Role) -> bool:
-        return role == "passage" and self._model == DEFAULT_MODEL and not self._model_dir
+        return role == "passage" and self._is_minilm
+
+    @property
+    def _is_minilm(self) -> bool:
+        return self._model == DEFAULT_MODEL and not self._model_dir
 
     def count_tokens(self, text: str) -> int:
         """Count a text's tokens in the model's own vocabulary."""
@@ -160,6 +168,7 @@ class LocalEmbedder:
     def _session(self, role: Role) -> InferenceSession:
         """Return the model for texts of a role; the first of them loads it."""
         is_fast = self._variant == "fast" or (self._variant == "fast-questions" and role == "query")
+        is_fast = is_fast and not self._is_minilm  # which is faster as it is
         with self._loading:
             return self._fast if is_fast else self._shipped
 
@@ -182,6 +191,9 @@ class LocalEmbedder:
         return self._opened(files, read_weights(files))
 
     def _opened(self, files: ModelFiles, weights: bytes) -> InferenceSession:
+        if self._is_minilm:
+            integers = self._variant != "float" and multiplies_exactly()
+            weights = rebuild(weights, load_channels() if integers else None)
         return open_session(weights, self._threads, origin=str(files.weights))
 
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from footnotes.embed import Matrix
 from footnotes.errors import ModelDamaged
 
-BATCH_TOKENS = 1024
-"""Padded tokens per run of the model: more is slower (caches) and takes up to three times the memory."""
+BATCH_TOKENS = 512
+"""Padded tokens per run of the model: more is slower (caches: a tenth with 1,024) and takes more memory."""
 
 
 def open_session(weights: bytes | str, threads: int, *, origin: str, operators: str = "") -> object:

@@ -136,19 +136,33 @@ def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     assert "footnotes[better]" in str(raised.value.remedy)
 
 
+@pytest.fixture
+def own_model(tmp_path: Path) -> str:
+    """A folder with a model that its user vouches for."""
+    folder = tmp_path / "own"
+    folder.mkdir()
+    shutil.copy(files.find_model("minilm-l6", "").weights, folder / "model.onnx")
+    return str(folder)
+
+
 def test_the_fast_variant_is_made_once_and_means_nearly_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, embedder: LocalEmbedder
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_model: str
 ) -> None:
     texts = ["How long is the notice period?", "Employment ends three months after it was terminated. " * 8]
-    quick = LocalEmbedder(threads=1, variant="fast", models_dir=str(tmp_path))
+    embedder = LocalEmbedder(threads=1, model_dir=own_model)
+    quick = LocalEmbedder(threads=1, variant="fast", model_dir=own_model, models_dir=str(tmp_path))
     assert quick.fingerprint != embedder.fingerprint
     near = (quick.embed(texts, role="passage") * embedder.embed(texts, role="passage")).sum(axis=1)
     assert (near > 0.995).all() and (near < 0.99999).all()
     (kept,) = (tmp_path / "fast").glob("*.onnx")
     kept.write_bytes(kept.read_bytes()[:-1])
-    LocalEmbedder(threads=1, variant="fast", models_dir=str(tmp_path)).embed(["made again"], role="passage")
+    LocalEmbedder(threads=1, variant="fast", model_dir=own_model, models_dir=str(tmp_path)).embed(
+        ["made again"], role="passage"
+    )
     monkeypatch.setattr(fast, "_build", lambda _: pytest.fail("what is kept was made again"))
-    LocalEmbedder(threads=1, variant="fast", models_dir=str(tmp_path)).embed(["read"], role="passage")
+    LocalEmbedder(threads=1, variant="fast", model_dir=own_model, models_dir=str(tmp_path)).embed(
+        ["read"], role="passage"
+    )
 
 
 FUNCTION = "def total(rows):\n    found = 0\n    for row in rows:\n        found += row.amount\n    return found\n"
@@ -204,10 +218,11 @@ def test_weights_for_code_that_were_changed_are_refused(tmp_path: Path, monkeypa
         LocalEmbedder(threads=1).embed([FUNCTION], role="passage")
 
 
-def test_questions_alone_may_be_embedded_fast(tmp_path: Path, embedder: LocalEmbedder) -> None:
+def test_questions_alone_may_be_embedded_fast(tmp_path: Path, own_model: str) -> None:
     """What is kept is what the weights as shipped make, so that a library need not be indexed again."""
-    quick = LocalEmbedder(threads=1, variant="fast", models_dir=str(tmp_path))
-    mixed = LocalEmbedder(threads=1, variant="fast-questions", models_dir=str(tmp_path))
+    quick = LocalEmbedder(threads=1, variant="fast", model_dir=own_model, models_dir=str(tmp_path))
+    mixed = LocalEmbedder(threads=1, variant="fast-questions", model_dir=own_model, models_dir=str(tmp_path))
+    embedder = LocalEmbedder(threads=1, model_dir=own_model)
     text = ["How long is the notice period?"]
     assert mixed.fingerprint == embedder.fingerprint
     assert np.allclose(mixed.embed(text, role="passage"), embedder.embed(text, role="passage"), atol=1e-5)
