@@ -1,6 +1,6 @@
 """MiniLM's weights in a graph of our own, multiplied as integers where the processor does so without overflow.
 
-A vector takes 0.4 of the time it takes as shipped and has a cosine of .9995 with it (docs/decisions/0018). Each row of
+A vector takes 0.4 of the time it takes as shipped and has a cosine of .9995 with it (docs/decisions/0019). Each row of
 a product, a token, has a scale of its own, so that a text's vector does not depend on the texts beside it. Channels are
 equalised before attention and before a layer widens (Xiao et al., "SmoothQuant", ICML 2023, with α = ½). The weights
 of all other products are the shipped integers, unchanged.

@@ -55,7 +55,7 @@ class LocalEmbedder:
     `variant` "float". For other models the variant "fast" is built once and cached in `models_dir`; "fast-questions"
     uses it for questions, and the shipped weights for passages. With `minilm-l6`, Python passages have weights of their
     own. All these vectors share one space and are compared with the same question vector, so the fingerprint is the
-    same (docs/decisions/0018).
+    same (docs/decisions/0019).
     """
 
     def __init__(
