@@ -29,7 +29,7 @@ sentences. The two err apart: the mean of their log odds is better than either."
 SHA256 = {
     "verifier": "0f99586ea00b44ce10db9f930f77862a5eb83102d78a5e618dac31ace3d9fcd4",
     "chooser": "d3fa63bb77092da996fbfe0720d540ebd9e9020f6fd4061ef37e845ce1642402",
-    "chooser-12": "784247ed9bbb2e7131f7503c8619f992d09606bd4e234cb735d0290324d49e2b",
+    "chooser-12": "878fd8ccb437addf1c79901855ddaa86a2ba237de02479750f1242b3fa42f521",
 }
 
 
