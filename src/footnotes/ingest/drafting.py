@@ -8,6 +8,7 @@ from pathlib import Path
 from footnotes import tracing
 from footnotes.chunk import Chunker
 from footnotes.chunk.rules import RulesChunker
+from footnotes.embed import Embedder
 from footnotes.errors import EmptyDocument, FootnotesError
 from footnotes.ingest.derive import (
     Deriver,
@@ -35,9 +36,9 @@ CUT_BY_RULES = "cut by rules, for the embedder was away"
 class Drafting:
     """Makes the drafts of documents whose vectors are of one model."""
 
-    def __init__(self, model: str, limits: Limits) -> None:
-        """`model` is the fingerprint of the embedder."""
-        self._model = model
+    def __init__(self, embedder: Embedder, limits: Limits) -> None:
+        """The fingerprint of the embedder is asked for with the first draft: that may load a model or ask a server."""
+        self._embedder = embedder
         self._limits = limits
         self._versions: dict[tuple[str, int], tuple[Chunker, str, str]] = {}
 
@@ -78,7 +79,7 @@ class Drafting:
             filename=document.filename,
             file_hash=document.file_hash,
             size=document.bytes,
-            ingestion_version=recut_version(document.ingestion_version, chunker, self._model),
+            ingestion_version=recut_version(document.ingestion_version, chunker, self._embedder.fingerprint),
             metadata=document.metadata,
             title=document.title,
             replaces=row,
@@ -121,7 +122,7 @@ class Drafting:
         cached = self._versions.get((mime, id(chunker)))  # keep the chunker, so no other gets its number
         if cached is None:
             cut_by = chunker_fingerprint(chunker)
-            made_with = (str(PIPELINE_VERSION), parser_fingerprint(mime), cut_by, self._model)
+            made_with = (str(PIPELINE_VERSION), parser_fingerprint(mime), cut_by, self._embedder.fingerprint)
             cached = self._versions[mime, id(chunker)] = (chunker, "/".join(made_with), cut_by)
         return cached
 

@@ -56,7 +56,7 @@ class Pipeline:
         self._limits = limits
         self._max_file_bytes = max_file_bytes
         self._known = DocumentLookup(self._store, self._user_id)
-        self._drafting = Drafting(embedding.embedder.fingerprint, limits)
+        self._drafting = Drafting(embedding.embedder, limits)
         self._writer = DraftWriter(embedding, self._known)
         self._waiting: list[tuple[int, Added]] = []
         self._behind: list[Added] = []
@@ -100,11 +100,7 @@ class Pipeline:
                         yield from self._take(file, chunker_of)
                     except _ONE_FILE as error:
                         yield Added(file.origin.source, None, "failed", 0, error.info())
-        yield from self._flush()
-        self._writer.finish()
-        behind, self._behind = self._behind, []
-        yield from behind
-        yield from self._complete(self._writer.generation)
+        yield from self._finish()
 
     @contextmanager
     def _preparing(self, sources: Sequence[NewSource], chunker_of: ChunkerOf) -> Iterator[Iterator[Prepared | None]]:
@@ -132,8 +128,7 @@ class Pipeline:
             parts = self._store.documents.parts(self._user_id, row.document.id)
             work = self._drafting.recut(row, parts, chunker_of(row.document.collection, row.document.mime))
             yield from self._keep(work)
-        yield from self._flush()
-        yield from self._complete(self._writer.generation)
+        yield from self._finish()
 
     # ── one file
 
@@ -316,6 +311,14 @@ class Pipeline:
                 self._behind.append(work.added())
             else:
                 yield self._build_followed(work.added())
+
+    def _finish(self) -> Iterator[Added]:
+        """Write the rest, report what was published behind the reading, and complete what waits for vectors."""
+        yield from self._flush()
+        self._writer.finish()
+        behind, self._behind = self._behind, []
+        yield from map(self._build_followed, behind)
+        yield from self._complete(self._writer.generation)
 
     def _begin_again(self, works: Sequence[Work]) -> None:
         """Ingest these again for the current generation: the library was reindexed while they were read."""

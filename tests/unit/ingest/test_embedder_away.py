@@ -51,3 +51,20 @@ def test_a_document_is_found_by_words_and_cut_again_when_the_embedder_is_back(tm
         assert document.status == "ready" and library.outdated() == []
         assert all("# Cats" not in chunk.text or "# Taxes" not in chunk.text for chunk in library.chunks(document.id))
         assert library.verify().ok
+
+
+class UnknownEmbedder(HashingEmbedder):
+    """Cannot say which vectors it makes: its server is away."""
+
+    @property
+    def fingerprint(self) -> str:  # type: ignore[override]
+        raise ProviderUnavailable("the embedder does not answer")
+
+
+def test_a_library_without_vectors_tells_its_state_while_the_embedder_is_away(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "text.md").write_text(TEXT)
+    with Library(tmp_path / "library", embedder=UnknownEmbedder()) as library:
+        assert library.status()
+        assert library.outdated() == [] and library.count_outdated() == 0
+        assert library.sync(tmp_path / "docs", dry_run=True).counts["added"] == 1

@@ -35,6 +35,18 @@ def test_only_documents_of_another_chunker_are_made_again(tmp_path: Path, keep: 
         assert hit.text == "The tower was built in 1889." and library.verify().ok
 
 
+def test_documents_that_are_published_behind_the_reading_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("footnotes.ingest.writing.WORTH_A_PROCESS", 2)
+    with Library(tmp_path / "library", settings=load(tmp_path / "library", embedder="hashing")) as library:
+        for name in ("a.md", "b.md"):
+            library.add_text(f"{name}: {TEXT}", filename=name)
+        library.set_collection("default", chunker="rules", chunker_options=SMALL)
+        assert library.reindex(outdated=True)["documents"] == 2
+        assert library.count_outdated() == 0 and library.verify().ok
+
+
 def test_a_document_that_is_not_there_cannot_be_made_again(tmp_path: Path) -> None:
     with Library(tmp_path / "library", settings=load(tmp_path / "library", embedder="hashing")) as library:
         library.add_text(TEXT, filename="a.md")
