@@ -12,11 +12,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from io import BytesIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from footnotes.embed.files import CHANNELS, own_file
+from footnotes.embed.files import channel_sizes, read_weights
 from footnotes.embed.protobuf import FLOAT, OWN_OPERATORS, Graph, Node, Tensor, read_graph
 
 Floats = NDArray[np.float32]
@@ -75,7 +76,7 @@ def rebuild(weights: bytes, channels: Floats | None) -> bytes:
 
 def load_channels() -> Floats:
     """Return the channels of MiniLM, measured by scripts/measure_channels.py."""
-    return np.asarray(np.load(own_file(CHANNELS), allow_pickle=False), np.float32)
+    return np.asarray(np.load(BytesIO(read_weights(channel_sizes())), allow_pickle=False), np.float32)
 
 
 @cache

@@ -17,6 +17,7 @@ from footnotes.errors import EmbedderUnavailable, ModelDamaged
 
 VOCABULARY = "bert-uncased-vocab.txt"
 CHANNELS = "minilm-channels.npy"
+CHANNELS_SHA256 = "800aa8c88f12e411602cb9b9b7307aba7f2b173d0d2424c5f9af0a806ec51fff"
 CODE_WEIGHTS = "minilm-code.onnx"
 CODE_SHA256 = "f5765f96e991361176090e62f53bb315a035a0ec8efdb4aac11629ad8e1c1ca0"
 """all-MiniLM-L6-v2, trained to place functions in its own vector space: see training/code."""
@@ -98,8 +99,17 @@ def find_model(model: str, model_dir: str) -> ModelFiles:
 
 def code_model() -> ModelFiles:
     """Return the weights that embed Python for `minilm-l6`; this package contains them."""
+    return _own_model(CODE_WEIGHTS, CODE_SHA256)
+
+
+def channel_sizes() -> ModelFiles:
+    """Return the sizes of MiniLM's channels; this package contains them."""
+    return _own_model(CHANNELS, CHANNELS_SHA256)
+
+
+def _own_model(name: str, sha256: str) -> ModelFiles:
     remedy = "Install footnotes again: a file of it was changed."
-    return ModelFiles(own_file(CODE_WEIGHTS), own_file(VOCABULARY), CODE_SHA256, remedy=remedy)
+    return ModelFiles(own_file(name), own_file(VOCABULARY), sha256, remedy=remedy)
 
 
 def read_weights(files: ModelFiles) -> bytes:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from footnotes.embed import fast, files
+from footnotes.embed import bert, fast, files
 from footnotes.embed.background import measured_background
 from footnotes.embed.local import LocalEmbedder, is_python
 from footnotes.errors import EmbedderUnavailable, ModelDamaged
@@ -216,6 +216,15 @@ def test_weights_for_code_that_were_changed_are_refused(tmp_path: Path, monkeypa
     monkeypatch.setattr("footnotes.embed.local.code_model", lambda: replace(files.code_model(), weights=changed))
     with pytest.raises(ModelDamaged, match="sha256 differs"):
         LocalEmbedder(threads=1).embed([FUNCTION], role="passage")
+
+
+def test_sizes_of_channels_that_were_changed_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A size that is no number would make vectors of zeros, which nothing finds."""
+    changed = tmp_path / files.CHANNELS
+    changed.write_bytes(files.channel_sizes().weights.read_bytes()[:-2] + b"\xff\x7f")
+    monkeypatch.setattr("footnotes.embed.bert.channel_sizes", lambda: replace(files.channel_sizes(), weights=changed))
+    with pytest.raises(ModelDamaged, match="sha256 differs"):
+        bert.load_channels()
 
 
 def test_questions_alone_may_be_embedded_fast(tmp_path: Path, own_model: str) -> None:
