@@ -142,6 +142,8 @@ def nearest_passages(
         whole = extend_candidate(candidate, form, read)
         whole = with_rest(candidate, read) if whole.text == candidate.text else whole
         if any(_overlaps(whole, citation) for citation in citations):
+            whole = candidate  # the sentence before it is shown already
+        if any(_overlaps(whole, citation) for citation in citations):
             continue
         place = " › ".join((passage.filename, *map(plain_text, headings_at(passage, candidate.start)[-2:])))
         page = page_of(passage, candidate.start)

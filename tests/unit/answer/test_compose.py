@@ -161,6 +161,18 @@ def test_a_passage_has_what_it_introduces_or_the_rest_of_its_paragraph() -> None
     assert [citation.quote for citation in citations] == ["The pump is new. It needs oil once a year."]
 
 
+def test_a_passage_is_shown_alone_if_the_sentence_before_it_is_shown_already() -> None:
+    said = ("The old boiler heats the hall.", "It must be serviced every spring by a fitter.")
+    text = "\n\n".join(said)
+    near = [candidate(each, text) for each in said]
+    near[1] = replace(near[1], passage=replace(near[1].passage, start=near[1].start, text=said[1]))
+    _, citations = nearest_passages(Extract((), 0.1, tuple(near)), read=lambda _, start, end: text[start:end]) or (
+        "",
+        (),
+    )
+    assert [citation.quote for citation in citations] == list(said)
+
+
 def test_a_passage_in_other_words_is_near_if_the_chooser_takes_it_for_an_answer() -> None:
     other = replace(candidate("It costs nothing."), around=0.1)
     assert nearest_passages(Extract((), 0.1, (other,))) is None

@@ -643,7 +643,8 @@ def test_a_title_on_a_page_is_no_answer() -> None:
 def test_what_one_says_of_oneself_does_not_answer_what_is_asked_of_another(question: str) -> None:
     hit, settings = make_hit(CHAT), Settings()
     told = Answerer(settings).answer(question, [hit], legs={}, degraded=False)
-    assert told.abstained or not any(each.quote.startswith("I ") for each in told.citations)
+    of_herself = ("I joined", "I want")
+    assert told.abstained or not any(said in each.quote for each in told.citations for said in of_herself)
     told = Answerer(settings).answer(question.replace("Milo", "Carla"), [hit], legs={}, degraded=False)
     assert told.citations[0].quote.startswith("I ")
 
