@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import inspect
 import re
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
 
 import footnotes
 from footnotes import library as facade
 from footnotes.aio import AsyncLibrary
-from footnotes.answer.asking import AskRequest
+from footnotes.answer.asking import AskChoices, AskRequest
 from footnotes.client import Client
 from footnotes.errors import FilterError, NotFound, ProviderUnavailable, Unauthorized
 from footnotes.ingest.reindexing import ReindexRequest
 from footnotes.library import Library
 from footnotes.retrieve.searcher import SearchRequest
-from footnotes.settings import Settings
+from footnotes.server.models import AskBody, SearchBody
 from footnotes.types import AllOf, Condition, Not
 from libraries import HANDBOOK, TRAVEL, quick_library
 from serving import Running, serving
@@ -30,8 +30,9 @@ AT_THE_SERVER = {
 }  # fmt: skip
 """What works on folders and files of the machine the library is on, or keeps it: for whoever runs the server."""
 ADDING = {"chunker", "chunker_options", "on_progress"}
+ASKING = set(AskChoices.__annotations__) - set(AskRequest.__annotations__)
 UNSENT = {"add": ADDING, "adding": ADDING, "add_text": {"keep_original"},
-          "add_texts": {"on_progress"}, "ask": {"instructions"}, "ask_stream": {"instructions"},
+          "add_texts": {"on_progress"}, "ask": ASKING, "ask_stream": ASKING,
           "search": {"candidates"}, "delete": {"compact", "scrub"},
           "reindex": {"documents", "from_files", "gate", "on_progress"}}  # fmt: skip
 """Options that no route takes, by method."""
@@ -62,12 +63,17 @@ def options(kind: type, name: str) -> set[str]:
 @pytest.mark.parametrize("name", sorted(public(Client) & public(Library) - {"generation", "index_failure"}))
 def test_methods_are_called_alike(name: str) -> None:
     ours, theirs = options(Client, name), options(Library, name)
-    if "settings" in ours:  # of one question, by their names
-        ours |= {field.name for field in fields(Settings)} & theirs
     assert theirs - ours == UNSENT.get(name, set())
-    assert ours - theirs <= {"settings"}
+    assert ours <= theirs
     returned = [inspect.signature(getattr(kind, name)).return_annotation for kind in (Client, Library)]
     assert returned[0] == returned[1]
+
+
+@pytest.mark.parametrize(
+    ("sent", "taken", "about"), [(AskRequest, AskBody, "question"), (SearchRequest, SearchBody, "query")]
+)
+def test_the_server_takes_every_option_that_the_client_types(sent: type, taken: type[BaseModel], about: str) -> None:
+    assert set(sent.__annotations__) == set(taken.model_fields) - {about}
 
 
 def test_client_gives_what_a_library_gives(server: Running, tmp_path: Path) -> None:

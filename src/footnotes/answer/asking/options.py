@@ -32,7 +32,7 @@ History = Sequence[Turn | tuple[str, str]]
 
 
 class AskRequest(TypedDict, total=False):
-    """The options of a question, here or to a server, and the settings it changes."""
+    """The options of a question, here or to a server."""
 
     where: Where | None
     collection: str | None
@@ -43,11 +43,18 @@ class AskRequest(TypedDict, total=False):
     """Search more than once."""
     model: str
     strict: bool
+    temperature: float
+    max_tokens: int
+
+
+class AskChoices(AskRequest, total=False):
+    """The options of a question here, and the settings it changes."""
+
+    instructions: str
+    """Tell a model how to answer. Whatever they say, every sentence still needs a passage."""
     repair: bool
     formulas: bool
     ungrounded: bool
-    temperature: float
-    max_tokens: int
     stop: Sequence[str]
     seed: int | None
     answer_sentences: int
@@ -59,13 +66,6 @@ class AskRequest(TypedDict, total=False):
     agent_steps: int
     agent_tokens: int
     agent_seconds: float
-
-
-class AskChoices(AskRequest, total=False):
-    """The options of a question here."""
-
-    instructions: str
-    """Tell a model how to answer. Whatever they say, every sentence still needs a passage."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
